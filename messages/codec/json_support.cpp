@@ -1,0 +1,287 @@
+#include "messages/codec/json_support.hpp"
+
+#include "messages/text/utf8.hpp"
+
+#include <boost/json/serialize.hpp>
+#include <boost/json/stream_parser.hpp>
+
+#include <cmath>
+
+namespace bureau::json {
+
+namespace {
+
+parse_fault locate(std::string_view text, size_t offset, std::string what) {
+  parse_fault fault;
+  fault.what = std::move(what);
+  if (offset > text.size())
+    offset = text.size();
+  for (size_t i = 0; i < offset; ++i) {
+    if (text[i] == '\n') {
+      ++fault.line;
+      fault.column = 1;
+    } else {
+      ++fault.column;
+    }
+  }
+  return fault;
+}
+
+void print_pretty_into(std::string& out, const bj::value& value, size_t depth) {
+  auto indent = [&out](size_t levels) {
+    out.append(levels * 2, ' ');
+  };
+  if (value.is_object() && !value.get_object().empty()) {
+    out += "{\n";
+    auto first = true;
+    for (const auto& entry : value.get_object()) {
+      if (!first)
+        out += ",\n";
+      first = false;
+      indent(depth + 1);
+      out += bj::serialize(bj::value{entry.key()});
+      out += ": ";
+      print_pretty_into(out, entry.value(), depth + 1);
+    }
+    out += '\n';
+    indent(depth);
+    out += '}';
+  } else if (value.is_array() && !value.get_array().empty()) {
+    out += "[\n";
+    auto first = true;
+    for (const auto& element : value.get_array()) {
+      if (!first)
+        out += ",\n";
+      first = false;
+      indent(depth + 1);
+      print_pretty_into(out, element, depth + 1);
+    }
+    out += '\n';
+    indent(depth);
+    out += ']';
+  } else {
+    out += bj::serialize(value);
+  }
+}
+
+/// A cursor over text that is known to parse; follows a pointer to a value.
+class pointer_walk {
+public:
+  explicit pointer_walk(std::string_view text) : text_(text) {}
+
+  std::optional<size_t> find(std::string_view pointer) {
+    skip_space();
+    while (!pointer.empty()) {
+      pointer.remove_prefix(1); // '/'
+      auto end = pointer.find('/');
+      auto token = unescape(pointer.substr(0, end));
+      pointer = end == std::string_view::npos ? std::string_view{}
+                                              : pointer.substr(end);
+      if (!descend(token))
+        return std::nullopt;
+    }
+    return pos_;
+  }
+
+private:
+  static std::string unescape(std::string_view token) {
+    std::string result;
+    for (size_t i = 0; i < token.size(); ++i) {
+      if (token[i] == '~' && i + 1 < token.size())
+        result += token[++i] == '1' ? '/' : '~';
+      else
+        result += token[i];
+    }
+    return result;
+  }
+
+  void skip_space() {
+    while (pos_ < text_.size()
+           && (text_[pos_] == ' ' || text_[pos_] == '\t' || text_[pos_] == '\n'
+               || text_[pos_] == '\r'))
+      ++pos_;
+  }
+
+  std::string_view skip_string() {
+    auto begin = pos_++;
+    while (pos_ < text_.size() && text_[pos_] != '"')
+      pos_ += text_[pos_] == '\\' ? 2u : 1u;
+    ++pos_;
+    return text_.substr(begin, pos_ - begin);
+  }
+
+  void skip_value() {
+    size_t depth = 0;
+    do {
+      skip_space();
+      if (pos_ >= text_.size())
+        return;
+      auto c = text_[pos_];
+      if (c == '"') {
+        skip_string();
+      } else if (c == '{' || c == '[') {
+        ++depth;
+        ++pos_;
+      } else if (c == '}' || c == ']') {
+        --depth;
+        ++pos_;
+      } else if (c == ',' || c == ':') {
+        ++pos_;
+      } else {
+        while (pos_ < text_.size()
+               && std::string_view{",]} \t\r\n"}.find(text_[pos_])
+                    == std::string_view::npos)
+          ++pos_;
+      }
+    } while (depth > 0);
+  }
+
+  bool descend(const std::string& token) {
+    if (pos_ >= text_.size())
+      return false;
+    if (text_[pos_] == '{') {
+      ++pos_;
+      for (;;) {
+        skip_space();
+        if (pos_ >= text_.size() || text_[pos_] == '}')
+          return false;
+        auto key = parse(skip_string());
+        skip_space();
+        ++pos_; // ':'
+        skip_space();
+        if (key && key.value.is_string() && key.value.get_string() == token)
+          return true;
+        skip_value();
+        skip_space();
+        if (pos_ < text_.size() && text_[pos_] == ',')
+          ++pos_;
+      }
+    }
+    if (text_[pos_] == '[') {
+      ++pos_;
+      for (size_t index = 0;; ++index) {
+        skip_space();
+        if (pos_ >= text_.size() || text_[pos_] == ']')
+          return false;
+        if (std::to_string(index) == token)
+          return true;
+        skip_value();
+        skip_space();
+        if (pos_ < text_.size() && text_[pos_] == ',')
+          ++pos_;
+      }
+    }
+    return false;
+  }
+
+  std::string_view text_;
+  size_t pos_ = 0;
+};
+
+} // namespace
+
+parsed parse(std::string_view text) {
+  parsed result;
+  bj::parse_options options;
+  options.max_depth = 256;
+  bj::stream_parser parser{{}, options};
+  boost::system::error_code ec;
+  auto consumed = parser.write_some(text.data(), text.size(), ec);
+  if (!ec && !parser.done())
+    parser.finish(ec);
+  auto rest = text.substr(consumed);
+  while (!rest.empty()
+         && std::string_view{" \t\r\n"}.find(rest.front())
+              != std::string_view::npos)
+    rest.remove_prefix(1);
+  if (ec)
+    result.fault = locate(text, consumed, ec.message());
+  else if (!parser.done())
+    result.fault = locate(text, text.size(), "unexpected end of the text");
+  else if (!rest.empty())
+    result.fault = locate(text, text.size() - rest.size(),
+                          "text after the end of the value");
+  else
+    result.value = parser.release();
+  return result;
+}
+
+parse_fault position_of(std::string_view text, std::string_view pointer) {
+  auto offset = pointer_walk{text}.find(pointer);
+  return locate(text, offset.value_or(0), {});
+}
+
+std::string print(const bj::value& value) {
+  return bj::serialize(value);
+}
+
+std::string print_pretty(const bj::value& value) {
+  std::string result;
+  print_pretty_into(result, value, 0);
+  return result;
+}
+
+const bj::value* member(const bj::object& object, std::string_view name) {
+  return object.if_contains(name);
+}
+
+const bj::value* member(const bj::value& value, std::string_view name) {
+  auto object = value.if_object();
+  return object != nullptr ? object->if_contains(name) : nullptr;
+}
+
+std::optional<std::string> string_member(const bj::object& object,
+                                         std::string_view name) {
+  auto value = object.if_contains(name);
+  if (value == nullptr || !value->is_string())
+    return std::nullopt;
+  return std::string{value->get_string()};
+}
+
+std::optional<bool> bool_member(const bj::object& object,
+                                std::string_view name) {
+  auto value = object.if_contains(name);
+  if (value == nullptr || !value->is_bool())
+    return std::nullopt;
+  return value->get_bool();
+}
+
+std::optional<int64_t> int_member(const bj::object& object,
+                                  std::string_view name) {
+  constexpr int64_t bound = int64_t{1} << 53;
+  auto value = object.if_contains(name);
+  if (value == nullptr)
+    return std::nullopt;
+  if (value->is_int64()) {
+    auto number = value->get_int64();
+    return number >= -bound && number <= bound ? std::optional{number}
+                                               : std::nullopt;
+  }
+  if (value->is_double()) {
+    auto number = value->get_double();
+    if (std::trunc(number) == number
+        && std::fabs(number) <= static_cast<double>(bound))
+      return static_cast<int64_t>(number);
+  }
+  return std::nullopt;
+}
+
+std::optional<double> number_member(const bj::object& object,
+                                    std::string_view name) {
+  auto value = object.if_contains(name);
+  if (value == nullptr)
+    return std::nullopt;
+  if (value->is_int64())
+    return static_cast<double>(value->get_int64());
+  if (value->is_uint64())
+    return static_cast<double>(value->get_uint64());
+  if (value->is_double())
+    return value->get_double();
+  return std::nullopt;
+}
+
+std::string text_or_empty(const bj::object& object, std::string_view name) {
+  return string_member(object, name).value_or(std::string{});
+}
+
+} // namespace bureau::json

@@ -1,0 +1,168 @@
+#pragma once
+
+#include "messages/interfaces/session.hpp"
+
+namespace bureau {
+
+/// Whether a message asks for an answer (decision A2).
+enum class trigger_class : uint8_t { addressed, candidate, log_only };
+
+/// Where a magic word may look for its target (note on the runtime, 3.3).
+enum class stop_scope : uint8_t { never, top_level, always };
+
+/// One native update, decoded by its adapter.
+struct intake_request {
+  /// session_key may be empty: then the derive rule decides.
+  conversation_event event;
+  std::string display_name;
+  trigger_class trigger = trigger_class::addressed;
+  /// Text the magic word is matched on; empty = event.text.
+  std::string magic_text;
+  bool magic_addressed = true;
+  stop_scope scope = stop_scope::top_level;
+  friend bool operator==(const intake_request&,
+                         const intake_request&) = default;
+};
+
+BUREAU_INSPECT(intake_request, x.event, x.display_name, x.trigger, x.magic_text,
+               x.magic_addressed, x.scope);
+
+/// What became of an update. All of them let the adapter acknowledge it.
+enum class intake_outcome : uint8_t {
+  /// Durable, will be answered.
+  taken,
+  /// Seen before; nothing was done.
+  duplicate,
+  /// Written to the chat log only.
+  logged,
+  /// A magic word was carried out.
+  stopped,
+};
+
+std::string to_string(intake_outcome outcome);
+
+struct intake_reply {
+  intake_outcome outcome = intake_outcome::taken;
+  std::string session_key;
+  friend bool operator==(const intake_reply&, const intake_reply&) = default;
+};
+
+BUREAU_INSPECT(intake_reply, x.outcome, x.session_key);
+
+/// Names one part of one final answer.
+struct delivery_key {
+  office_address conversation;
+  std::string message_id;
+  std::string run;
+  uint32_t part = 0;
+  outbound_op op = outbound_op::post;
+  std::string ref;
+  friend bool operator==(const delivery_key&, const delivery_key&) = default;
+};
+
+BUREAU_INSPECT(delivery_key, x.conversation, x.message_id, x.run, x.part, x.op,
+               x.ref);
+
+/// State of the whole runtime for inspection and metrics.
+struct runtime_snapshot {
+  uint64_t offices_known = 0;
+  uint64_t offices_active = 0;
+  std::vector<session_snapshot> sessions;
+  uint64_t open_entries = 0;
+  friend bool operator==(const runtime_snapshot&,
+                         const runtime_snapshot&) = default;
+};
+
+BUREAU_INSPECT(runtime_snapshot, x.offices_known, x.offices_active, x.sessions,
+               x.open_entries);
+
+/// Result of a drain phase.
+struct drain_report {
+  uint64_t running = 0;
+  uint64_t open_entries = 0;
+  /// Entries whose delivery was started and not confirmed.
+  uint64_t sending = 0;
+  friend bool operator==(const drain_report&, const drain_report&) = default;
+};
+
+BUREAU_INSPECT(drain_report, x.running, x.open_entries, x.sending);
+
+/// The DELIVERY GATE actor interface, seen by outboxes.
+using delivery_gate_actor = caf::typed_actor<
+  // Records `sending` before a final is posted. Errors: aborted (the run was
+  // stopped; do not send), disk, shutting_down.
+  caf::replies_to<atom::may_send, delivery_key>::with<caf::ok_atom>>;
+
+/// The OFFICES actor interface: owner of the runtime (decision A6). Nobody else
+/// holds the handle of an office.
+using offices_actor = caf::typed_actor<
+  // The intake pipeline. An error means "not taken": do not acknowledge, try
+  // again. Errors: disk, bad_identity (never try again), not_ready,
+  // shutting_down.
+  caf::replies_to<atom::intake, intake_request>::with<intake_reply>,
+  caf::replies_to<atom::may_send, delivery_key>::with<caf::ok_atom>,
+  // An adapter's outbox is ready: unfinished entries of its platform resume.
+  caf::replies_to<atom::attach, platform_id,
+                  transport_actor>::with<caf::ok_atom>,
+  caf::replies_to<atom::describe>::with<runtime_snapshot>,
+  // Answered when the phase holds everywhere.
+  caf::replies_to<atom::drain, drain_phase>::with<drain_report>,
+  caf::replies_to<atom::status>::with<status_line>>;
+
+/// The OFFICE actor interface, seen by `offices` only.
+using office_actor = caf::typed_actor<
+  caf::replies_to<atom::intake, intake_request>::with<intake_reply>,
+  caf::replies_to<atom::may_send, delivery_key>::with<caf::ok_atom>,
+  caf::reacts_to<atom::attach, transport_actor>,
+  caf::replies_to<atom::describe>::with<runtime_snapshot>,
+  caf::replies_to<atom::drain, drain_phase>::with<drain_report>,
+  // -- from its sessions (turn_owner_actor)
+  // -------------------------------------
+  caf::replies_to<atom::run, turn_started>::with<caf::ok_atom>,
+  caf::replies_to<atom::produced, turn_produced>::with<caf::ok_atom>,
+  caf::replies_to<atom::failed, turn_dead>::with<caf::ok_atom>,
+  caf::reacts_to<atom::settled, session_snapshot>>;
+
+/// A conversation in the registry.
+struct office_record {
+  office_address address;
+  /// ISO-8601 UTC with milliseconds.
+  std::string recorded_at;
+  friend bool operator==(const office_record&, const office_record&) = default;
+};
+
+BUREAU_INSPECT(office_record, x.address, x.recorded_at);
+
+/// The inventory as it stands.
+struct office_inventory {
+  std::vector<platform_id> enabled_platforms;
+  std::vector<office_record> offices;
+  friend bool operator==(const office_inventory&,
+                         const office_inventory&) = default;
+};
+
+BUREAU_INSPECT(office_inventory, x.enabled_platforms, x.offices);
+
+/// The REGISTRY actor interface: single writer of office-registry.json.
+using registry_actor = caf::typed_actor<
+  // Records the office, then makes sure that its directory is a real one.
+  // Answers the paths. Errors: bad_identity, denied, disk, corrupt.
+  caf::replies_to<atom::ensure, office_address>::with<office>,
+  caf::replies_to<atom::list>::with<office_inventory>,
+  caf::replies_to<atom::status>::with<status_line>>;
+
+} // namespace bureau
+
+CAF_BEGIN_TYPE_ID_BLOCK(bureau_office, bureau::type_ids::office)
+CAF_ADD_TYPE_ID(bureau_office, (bureau::intake_request))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::intake_reply))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::delivery_key))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::runtime_snapshot))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::drain_report))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::delivery_gate_actor))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::offices_actor))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::office_actor))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::office))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::office_inventory))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::registry_actor))
+CAF_END_TYPE_ID_BLOCK(bureau_office)

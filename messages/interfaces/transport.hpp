@@ -1,0 +1,158 @@
+#pragma once
+
+#include "messages/identity/office_address.hpp"
+#include "messages/interfaces/common.hpp"
+#include "messages/json_text.hpp"
+
+namespace bureau {
+
+/// What an outbound operation does (decision A15).
+enum class outbound_op : uint8_t { post, edit, remove, react, typing, upload };
+
+/// Rank of an operation; lower goes first.
+enum class outbound_class : uint8_t {
+  control,
+  final_answer,
+  diagnostic,
+  interim,
+  cosmetic
+};
+
+/// What the text is, for transports that present kinds differently.
+enum class outbound_content : uint8_t { answer, activity, notice };
+
+std::string to_string(outbound_op op);
+std::string to_string(outbound_class rank);
+
+/// One operation for a platform's outbox.
+struct outbound {
+  outbound_op op = outbound_op::post;
+  outbound_class rank = outbound_class::final_answer;
+  outbound_content content = outbound_content::answer;
+  office_address conversation;
+  /// Run this belongs to; empty for notices outside a run.
+  std::string run;
+  /// Message that is answered; with `part` the ledger key of a final.
+  std::string message_id;
+  uint32_t part = 0;
+  uint32_t parts = 1;
+  /// Whole source text (GFM) of the message, also for an edit.
+  std::string text;
+  /// Platform id of the message to edit or remove.
+  std::string ref;
+  /// Opaque target that the adapter itself made at intake.
+  json_text target;
+  friend bool operator==(const outbound&, const outbound&) = default;
+};
+
+BUREAU_INSPECT(outbound, x.op, x.rank, x.content, x.conversation, x.run,
+               x.message_id, x.part, x.parts, x.text, x.ref, x.target);
+
+/// Whether a failed operation may still have had its effect.
+enum class failure_certainty : uint8_t { definite, unknown };
+
+/// Why an operation did not succeed.
+enum class delivery_fault : uint8_t {
+  none,
+  /// May be tried again, after retry_after_ms if given.
+  retryable,
+  /// Will never succeed.
+  permanent,
+  /// Dropped: its run was stopped, or a later edit replaced it.
+  dropped,
+};
+
+/// Outcome of an outbound operation.
+struct delivered {
+  /// Platform id of the visible message.
+  std::string ref;
+  delivery_fault fault = delivery_fault::none;
+  failure_certainty certainty = failure_certainty::definite;
+  int64_t retry_after_ms = 0;
+  std::string detail;
+  friend bool operator==(const delivered&, const delivered&) = default;
+};
+
+BUREAU_INSPECT(delivered, x.ref, x.fault, x.certainty, x.retry_after_ms,
+               x.detail);
+
+/// An accepted message whose ledger entry has closed.
+struct closed_entry {
+  office_address conversation;
+  std::string session_key;
+  std::string message_id;
+  /// sent, silent, command, stopped, interrupted, undeliverable, …
+  std::string outcome;
+  friend bool operator==(const closed_entry&, const closed_entry&) = default;
+};
+
+BUREAU_INSPECT(closed_entry, x.conversation, x.session_key, x.message_id,
+               x.outcome);
+
+/// What a transport can do.
+struct transport_info {
+  platform_id platform = platform_id::console;
+  /// Interim posts and edits are welcome; otherwise finals only.
+  bool streaming = true;
+  /// Activity lines are shown to the user.
+  bool show_activity = true;
+  uint32_t max_length = 0;
+  /// "utf16", "bytes" or "code_points".
+  std::string length_unit = "utf16";
+  friend bool operator==(const transport_info&,
+                         const transport_info&) = default;
+};
+
+BUREAU_INSPECT(transport_info, x.platform, x.streaming, x.show_activity,
+               x.max_length, x.length_unit);
+
+/// The TRANSPORT actor interface: a platform's outbox. It alone calls the
+/// platform's send API.
+using transport_actor = caf::typed_actor<
+  // Queues an operation; answered when it succeeded, failed or was dropped.
+  // Before a post of class final_answer it asks the delivery gate. Errors:
+  // queue_full, shutting_down.
+  caf::replies_to<atom::deliver, outbound>::with<delivered>,
+  // Drops every queued operation of a run but its control notices. Urgent.
+  caf::reacts_to<atom::drop, std::string>,
+  // An accepted message of this platform is closed for good.
+  caf::reacts_to<atom::closed, closed_entry>,
+  caf::replies_to<atom::config>::with<transport_info>>;
+
+/// The final answer of a run.
+struct final_answer {
+  std::string text;
+  bool suppressed = false;
+  friend bool operator==(const final_answer&, const final_answer&) = default;
+};
+
+BUREAU_INSPECT(final_answer, x.text, x.suppressed);
+
+/// The RESPONDER actor interface: output of one run (decision A4). One-way
+/// calls never hold the runner up.
+using responder_actor = caf::typed_actor<
+  // Adds answer text.
+  caf::reacts_to<atom::append, std::string>,
+  // Replaces all answer text so far.
+  caf::reacts_to<atom::replace, std::string>,
+  // Adds a line about what the run is doing.
+  caf::reacts_to<atom::activity, std::string>,
+  // Ends the output: answered when the ledger holds the answer (produced).
+  // Errors: disk, shutting_down.
+  caf::replies_to<atom::finish, final_answer>::with<caf::ok_atom>,
+  // Removes what is visible of the run and ends (stop, silence).
+  caf::replies_to<atom::dismiss>::with<caf::ok_atom>>;
+
+} // namespace bureau
+
+CAF_BEGIN_TYPE_ID_BLOCK(bureau_transport, bureau::type_ids::transport)
+CAF_ADD_TYPE_ID(bureau_transport, (bureau::platform_id))
+CAF_ADD_TYPE_ID(bureau_transport, (bureau::office_address))
+CAF_ADD_TYPE_ID(bureau_transport, (bureau::outbound))
+CAF_ADD_TYPE_ID(bureau_transport, (bureau::delivered))
+CAF_ADD_TYPE_ID(bureau_transport, (bureau::closed_entry))
+CAF_ADD_TYPE_ID(bureau_transport, (bureau::transport_info))
+CAF_ADD_TYPE_ID(bureau_transport, (bureau::transport_actor))
+CAF_ADD_TYPE_ID(bureau_transport, (bureau::final_answer))
+CAF_ADD_TYPE_ID(bureau_transport, (bureau::responder_actor))
+CAF_END_TYPE_ID_BLOCK(bureau_transport)

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+/// Every bound and every timeout of the product, once.
+namespace bureau::limits {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// -- requests between actors --------------------------------------------------
+
+/// A request that only needs a mailbox turn.
+inline constexpr auto mailbox_timeout = seconds{5};
+/// A request that ends in a disk write.
+inline constexpr auto disk_timeout = seconds{30};
+/// Starting a process, the sandbox included.
+inline constexpr auto spawn_timeout = seconds{30};
+/// A run from admission to settlement; the budget breaker is far below it.
+inline constexpr auto run_timeout = std::chrono::hours{24};
+/// A final delivery, retries included (outbox backoff, at most a day).
+inline constexpr auto delivery_timeout = std::chrono::hours{24};
+/// Answer of the web portal to one HTTP request.
+inline constexpr auto web_call_timeout = seconds{30};
+
+// -- stop and shutdown --------------------------------------------------------
+
+/// Default deadline of an orderly shutdown (setting shutdown.timeoutMs).
+inline constexpr auto shutdown_timeout = milliseconds{30'000};
+/// Part of the deadline kept for aborting what did not finish.
+inline constexpr auto shutdown_abort_reserve = milliseconds{8'000};
+/// An aborted run settles within this or its runner is killed.
+inline constexpr auto abort_settle_timeout = seconds{5};
+/// Kill confirmation of a process.
+inline constexpr auto kill_confirm_timeout = seconds{1};
+
+// -- queues -------------------------------------------------------------------
+
+/// Waiting turns per session key (setting queue.cap).
+inline constexpr size_t session_queue_cap = 20;
+/// Waiting scheduled events per session key, besides the running one.
+inline constexpr size_t event_queue_cap = 5;
+/// Jobs waiting in the blocking file pool.
+inline constexpr size_t file_jobs_waiting = 256;
+/// Workers of the blocking file pool.
+inline constexpr size_t file_workers = 4;
+/// Processes alive and waiting to be spawned.
+inline constexpr size_t processes_running = 256;
+inline constexpr size_t processes_waiting = 1024;
+/// HTTP transfers alive and waiting.
+inline constexpr size_t http_active = 2048;
+inline constexpr size_t http_waiting = 4096;
+
+// -- sizes --------------------------------------------------------------------
+
+/// Longest accepted text of one message (setting intake.maxTextBytes).
+inline constexpr size_t message_text_bytes = 262'144;
+/// One record or frame of the journal.
+inline constexpr size_t journal_frame_bytes = 1u << 20;
+/// The journal starts a new segment and checkpoints the old one.
+inline constexpr size_t journal_segment_bytes = 16u << 20;
+inline constexpr auto journal_checkpoint_interval = seconds{10};
+/// JSON that crosses a mailbox as text.
+inline constexpr size_t json_text_bytes = 1u << 20;
+/// Reply target that an adapter stores in the ledger.
+inline constexpr size_t reply_target_bytes = 4096;
+/// A chunk of HTTP or process output in one message.
+inline constexpr size_t stream_chunk_bytes = 64u << 10;
+/// Bytes sent to a sink and not yet acknowledged before a stream is paused.
+inline constexpr size_t stream_window_bytes = 256u << 10;
+/// The stream continues when no more than this is unacknowledged.
+inline constexpr size_t stream_resume_bytes = 128u << 10;
+/// Captured output of a command, for each of the two streams.
+inline constexpr size_t exec_output_bytes = 10u << 20;
+/// One read or write of the executor file transport.
+inline constexpr size_t exec_file_bytes = 8u << 20;
+/// Settings, credentials, catalogues: larger files are refused.
+inline constexpr size_t config_file_bytes = 4u << 20;
+/// A whole HTTP response body kept in memory (fetch).
+inline constexpr size_t http_fetch_bytes = 1u << 20;
+/// One server-sent event of a model stream.
+inline constexpr size_t sse_event_bytes = 32u << 20;
+/// Text of a provider error that is kept.
+inline constexpr size_t provider_error_chars = 4000;
+
+// -- tools --------------------------------------------------------------------
+
+/// Tool output shown to the model.
+inline constexpr size_t tool_output_lines = 2000;
+inline constexpr size_t tool_output_bytes = 51'200;
+
+// -- models -------------------------------------------------------------------
+
+inline constexpr int64_t default_context_window = 128'000;
+inline constexpr int64_t default_max_output_tokens = 16'384;
+/// Tokens kept free between prompt and window when max_tokens is clamped.
+inline constexpr int64_t context_safety_tokens = 4096;
+/// First byte and pauses of a model stream (HTTP_IDLE_TIMEOUT).
+inline constexpr auto http_idle_timeout = milliseconds{300'000};
+/// Retries of one model turn: attempts, first delay, cap of Retry-After.
+inline constexpr int model_retries = 3;
+inline constexpr auto model_retry_delay = milliseconds{2000};
+inline constexpr auto model_retry_cap = seconds{60};
+
+} // namespace bureau::limits
