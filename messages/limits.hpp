@@ -47,6 +47,8 @@ inline constexpr size_t event_queue_cap = 5;
 inline constexpr size_t file_jobs_waiting = 256;
 /// Workers of the blocking file pool.
 inline constexpr size_t file_workers = 4;
+/// Content that one job of the file pool may carry.
+inline constexpr size_t file_job_bytes = 64u << 20;
 /// Processes alive and waiting to be spawned.
 inline constexpr size_t processes_running = 256;
 inline constexpr size_t processes_waiting = 1024;
@@ -104,5 +106,27 @@ inline constexpr auto http_idle_timeout = milliseconds{300'000};
 inline constexpr int model_retries = 3;
 inline constexpr auto model_retry_delay = milliseconds{2000};
 inline constexpr auto model_retry_cap = seconds{60};
+
+// -- sessions and history -----------------------------------------------------
+
+/// A session file that is opened; a larger one is refused.
+inline constexpr size_t session_file_bytes = 256u << 20;
+/// Requests waiting in one session store.
+inline constexpr size_t session_store_waiting = 256;
+/// Trailing part of log.jsonl that is read to bring an open session up to date.
+inline constexpr size_t history_sync_bytes = 4u << 20;
+/// The same for a session that starts from the log.
+inline constexpr size_t history_bootstrap_bytes = 32u << 20;
+/// Messages of the log that enter a session: age and number.
+inline constexpr int64_t history_recent_days = 14;
+inline constexpr size_t history_messages = 200;
+/// Top-level messages that seed a new thread's session.
+inline constexpr size_t history_thread_seed = 10;
+/// Ids of handled messages that a session context carries.
+inline constexpr size_t handled_messages = 64;
+/// Warnings kept about one damaged file.
+inline constexpr size_t log_warnings = 20;
+/// Sanitised name of an attachment, without its time prefix.
+inline constexpr size_t attachment_name_bytes = 180;
 
 } // namespace bureau::limits

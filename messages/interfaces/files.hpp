@@ -66,11 +66,14 @@ struct file_outcome {
   int64_t modified_ns = 0;
   uint32_t mode = 0;
   bool end_of_file = false;
+  /// Hard links of a regular file (read, read_range, stat): a session or log
+  /// file with more than one is refused (decision B16).
+  uint64_t links = 0;
   friend bool operator==(const file_outcome&, const file_outcome&) = default;
 };
 
 BUREAU_INSPECT(file_outcome, x.bytes, x.names, x.kind, x.size, x.device,
-               x.inode, x.modified_ns, x.mode, x.end_of_file);
+               x.inode, x.modified_ns, x.mode, x.end_of_file, x.links);
 
 /// The FILES actor interface: a bounded pool of threads that may block.
 using files_actor = caf::typed_actor<
