@@ -79,6 +79,26 @@ inline constexpr size_t stream_resume_bytes = 128u << 10;
 inline constexpr size_t exec_output_bytes = 10u << 20;
 /// One read or write of the executor file transport.
 inline constexpr size_t exec_file_bytes = 8u << 20;
+/// A file sent to an executor in parts, and such files open at one time.
+inline constexpr size_t exec_part_bytes = 64u << 20;
+inline constexpr size_t exec_part_files = 4;
+/// A part must follow the one before within this time.
+inline constexpr auto exec_part_timeout = seconds{60};
+/// Writes waiting for another write to the same file, per executor.
+inline constexpr size_t exec_writes_waiting = 64;
+/// Aborts that arrived before their command, remembered per executor.
+inline constexpr size_t exec_early_aborts = 64;
+/// Longest command text; the kernel takes no longer single argument.
+inline constexpr size_t exec_command_bytes = 131'071;
+/// Limits that every sandboxed command runs under.
+inline constexpr size_t exec_open_files = 4096;
+inline constexpr size_t exec_written_file_bytes = 2u << 30;
+inline constexpr size_t exec_processes = 8192;
+inline constexpr size_t exec_shared_memory_bytes = 64u << 20;
+/// The sandbox answers its probe at boot within this time.
+inline constexpr auto sandbox_probe_timeout = seconds{2};
+/// Removing the remains of an interrupted file transfer.
+inline constexpr auto exec_cleanup_timeout = seconds{10};
 /// Settings, credentials, catalogues: larger files are refused.
 inline constexpr size_t config_file_bytes = 4u << 20;
 /// A whole HTTP response body kept in memory (fetch).

@@ -135,6 +135,10 @@ struct executor_args {
   std::string network = "none";
   /// IANA name for TZ inside; empty = UTC.
   std::string time_zone;
+  /// isolated | trusted: what of the workspace the office may see.
+  std::string door_policy = "isolated";
+  /// conversation | shared-support | full; counts only behind a trusted door.
+  std::string layout = "conversation";
 };
 
 } // namespace bureau

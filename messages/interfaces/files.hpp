@@ -30,6 +30,9 @@ enum class file_op : uint8_t {
   rename,
   /// Removes everything inside a directory, following nothing.
   empty_directory,
+  /// Creates an empty file with `mode` unless the name exists; an existing
+  /// regular file is left as it is, anything else is denied.
+  ensure_file,
 };
 
 /// One blocking job for the file pool.
