@@ -101,10 +101,18 @@ struct executor_info {
   std::string network;
   /// One line for the prompt's environment section.
   std::string summary;
+  /// Why no run may use this environment, with the ways out; empty = none. Ask
+  /// before the first model call (decision B6).
+  std::string refusal{};
+  /// Host paths of the shared memory and skills that the door lets into the
+  /// prompt; empty = they must stay out. The office's own are always in.
+  std::string global_memory_path{};
+  std::string global_skills_dir{};
   friend bool operator==(const executor_info&, const executor_info&) = default;
 };
 
-BUREAU_INSPECT(executor_info, x.backend, x.network, x.summary);
+BUREAU_INSPECT(executor_info, x.backend, x.network, x.summary, x.refusal,
+               x.global_memory_path, x.global_skills_dir);
 
 /// The EXECUTOR actor interface: a process world that hides local, container,
 /// virtual machine or remote. Any number of calls may be in flight.
