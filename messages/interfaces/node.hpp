@@ -40,11 +40,14 @@ struct web_call {
   std::string query;
   std::vector<header_field> headers;
   std::string peer;
+  /// Port of ours that the request came in at.
+  uint16_t port = 0;
   std::string body;
   friend bool operator==(const web_call&, const web_call&) = default;
 };
 
-BUREAU_INSPECT(web_call, x.method, x.path, x.query, x.headers, x.peer, x.body);
+BUREAU_INSPECT(web_call, x.method, x.path, x.query, x.headers, x.peer, x.port,
+               x.body);
 
 struct web_reply {
   uint32_t status = 200;

@@ -1,0 +1,164 @@
+#include "actors/kit/spawn_stateful.hpp"
+#include "actors/kit/system_config.hpp"
+#include "web/http/server.hpp"
+
+#include <caf/all.hpp>
+#include <doctest/doctest.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <stdexcept>
+
+using namespace bureau;
+
+namespace {
+
+/// Answers with what it was asked, so that a test sees what arrived.
+struct echo_state {
+  portal_actor::stateful_pointer<echo_state> self;
+  static inline const char* name = "echo_portal";
+  explicit echo_state(portal_actor::stateful_pointer<echo_state> me)
+    : self(me) {}
+  portal_actor::behavior_type make_behavior() {
+    return {[](atom::h_call, const web_call& call) -> caf::result<web_reply> {
+      if (call.path == "/fail")
+        return make_failure(errc::internal, "a secret detail");
+      web_reply reply;
+      reply.body =
+        call.method + " " + call.path + "?" + call.query + "|" + call.body;
+      return reply;
+    }};
+  }
+};
+
+/// A raw client, so that malformed requests can be sent.
+class client {
+public:
+  explicit client(uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(
+      ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address)
+      == 0);
+  }
+  client(const client&) = delete;
+  client& operator=(const client&) = delete;
+  ~client() { ::close(fd_); }
+
+  void send(const std::string& bytes) {
+    CHECK(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL)
+          == static_cast<ssize_t>(bytes.size()));
+  }
+
+  /// Everything until the server closes, or what came within ten seconds.
+  std::string read_all() {
+    std::string result;
+    char buffer[4096];
+    pollfd entry{fd_, POLLIN, 0};
+    while (::poll(&entry, 1, 10'000) == 1) {
+      auto got = ::recv(fd_, buffer, sizeof buffer, 0);
+      if (got <= 0)
+        break;
+      result.append(buffer, static_cast<size_t>(got));
+    }
+    return result;
+  }
+
+private:
+  int fd_;
+};
+
+struct server_fixture {
+  kit::system_config config{2};
+  caf::actor_system system{config};
+  portal_actor portal = kit::spawn_stateful<portal_actor, echo_state>(system);
+  web::server server{system, portal, {"127.0.0.1", 0, 1024}};
+
+  std::string exchange(const std::string& request) {
+    client peer{server.port()};
+    peer.send(request);
+    return peer.read_all();
+  }
+
+  static std::string close_get(const std::string& target) {
+    return "GET " + target
+           + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  }
+};
+
+} // namespace
+
+TEST_CASE_FIXTURE(server_fixture,
+                  "a request reaches the portal and comes back") {
+  auto text = exchange(close_get("/a%20b?c=d"));
+  CHECK(text.starts_with("HTTP/1.1 200 OK"));
+  CHECK(text.ends_with("GET /a b?c=d|"));
+  CHECK(text.find("X-Content-Type-Options: nosniff") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(server_fixture, "a body within the limit is delivered") {
+  auto text = exchange("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n"
+                       "Connection: close\r\n\r\nhello");
+  CHECK(text.ends_with("POST /x?|hello"));
+}
+
+TEST_CASE_FIXTURE(server_fixture, "a body over the limit is refused") {
+  auto text =
+    exchange("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 2000\r\n\r\n"
+             + std::string(2000, 'x'));
+  CHECK(text.starts_with("HTTP/1.1 413"));
+}
+
+TEST_CASE_FIXTURE(server_fixture, "a chunked body over the limit is refused") {
+  std::string request = "POST /x HTTP/1.1\r\nHost: h\r\n"
+                        "Transfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 5; ++i)
+    request += "190\r\n" + std::string(400, 'x') + "\r\n";
+  request += "0\r\n\r\n";
+  CHECK(exchange(request).starts_with("HTTP/1.1 413"));
+}
+
+TEST_CASE_FIXTURE(server_fixture,
+                  "hostile targets are refused before the portal") {
+  CHECK(exchange(close_get("/a%00b")).starts_with("HTTP/1.1 400"));
+  CHECK(exchange(close_get("/a\\b")).starts_with("HTTP/1.1 400"));
+}
+
+TEST_CASE_FIXTURE(server_fixture,
+                  "a failing portal gives 500 without details") {
+  auto text = exchange(close_get("/fail"));
+  CHECK(text.starts_with("HTTP/1.1 500"));
+  CHECK(text.find("secret") == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(server_fixture, "garbage does not end the server") {
+  exchange("\x16\x03\x01 not http at all\r\n\r\n");
+  exchange("GET\r\n\r\n");
+  CHECK(exchange(close_get("/ok")).starts_with("HTTP/1.1 200"));
+}
+
+TEST_CASE_FIXTURE(server_fixture, "a taken port is a sentence, not a crash") {
+  try {
+    web::server second{system, portal, {"127.0.0.1", server.port(), 1024}};
+    FAIL("two servers on one port");
+  } catch (const std::runtime_error& ex) {
+    std::string text = ex.what();
+    CHECK(text.find("cannot listen on 127.0.0.1:") != std::string::npos);
+    CHECK(text.find("LINK_PORT") != std::string::npos);
+  }
+}
+
+TEST_CASE_FIXTURE(server_fixture,
+                  "stop ends open connections and is idempotent") {
+  client idle{server.port()};
+  server.stop();
+  server.stop();
+  CHECK(idle.read_all().empty());
+}
