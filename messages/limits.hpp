@@ -55,6 +55,17 @@ inline constexpr size_t processes_waiting = 1024;
 /// HTTP transfers alive and waiting.
 inline constexpr size_t http_active = 2048;
 inline constexpr size_t http_waiting = 4096;
+/// Idle connections that are kept for reuse.
+inline constexpr size_t http_idle_connections = 64;
+/// A transfer or a child that nobody ended is ended by its loop.
+inline constexpr auto http_backstop = std::chrono::hours{1};
+inline constexpr auto process_backstop = std::chrono::hours{24};
+/// Children that the process loop starts before it looks at its pipes again.
+inline constexpr size_t process_spawns_per_turn = 8;
+/// After a child's end its pipes are read on for at most this.
+inline constexpr auto process_drain = milliseconds{250};
+/// Targets that the journal keeps open.
+inline constexpr size_t journal_open_targets = 128;
 
 // -- sizes --------------------------------------------------------------------
 
@@ -99,6 +110,13 @@ inline constexpr size_t exec_shared_memory_bytes = 64u << 20;
 inline constexpr auto sandbox_probe_timeout = seconds{2};
 /// Removing the remains of an interrupted file transfer.
 inline constexpr auto exec_cleanup_timeout = seconds{10};
+/// Standard input waiting for a child, and one pipe_out descriptor.
+inline constexpr size_t process_input_bytes = 16u << 20;
+inline constexpr size_t process_extra_bytes = 1u << 20;
+/// Soft limit of open files that a child starts with.
+inline constexpr size_t process_open_files = 1024;
+/// All headers of one HTTP response.
+inline constexpr size_t http_header_bytes = 256u << 10;
 /// Settings, credentials, catalogues: larger files are refused.
 inline constexpr size_t config_file_bytes = 4u << 20;
 /// A whole HTTP response body kept in memory (fetch).
@@ -148,5 +166,44 @@ inline constexpr size_t handled_messages = 64;
 inline constexpr size_t log_warnings = 20;
 /// Sanitised name of an attachment, without its time prefix.
 inline constexpr size_t attachment_name_bytes = 180;
+
+// -- turns and their output ---------------------------------------------------
+
+/// A runner that did nothing for this long is disposed (decision A37).
+inline constexpr auto runner_idle_timeout = minutes{60};
+/// Disposing a runner: its harness, tools and executor; then it is killed.
+inline constexpr auto runner_dispose_timeout = seconds{15};
+/// A ledger line that the disk refused is tried again after this time.
+inline constexpr auto ledger_retry_delay = seconds{1};
+/// Closed turns whose ledger line is still to be written, per session.
+inline constexpr size_t unrecorded_turns = 256;
+/// One notice about a full queue per session in this time.
+inline constexpr auto refusal_notice_interval = minutes{1};
+/// Ids of turns that a session remembers: ended ones, and stops that overtook
+/// their message.
+inline constexpr size_t remembered_turns = 32;
+/// A final answer waits this long for the outcome of an interim operation.
+inline constexpr auto interim_settle_timeout = seconds{10};
+/// A responder without work left waits this long for the last outcomes.
+inline constexpr auto responder_linger_timeout = minutes{1};
+/// Activity lines of one run that stay visible, and the length of a label.
+inline constexpr size_t activity_lines = 100;
+inline constexpr size_t activity_label_chars = 120;
+/// Memory text of one file that enters the system prompt.
+inline constexpr size_t memory_prompt_bytes = 65'536;
+
+// -- console ------------------------------------------------------------------
+
+/// Messages that a pipe may have open before reading stops.
+inline constexpr size_t console_open_messages = 20;
+/// Trailing part of log.jsonl that is read to resume message ids.
+inline constexpr size_t console_log_tail_bytes = 2u << 20;
+/// Visible messages whose printed text is remembered, and dropped runs.
+inline constexpr size_t console_visible_messages = 64;
+/// First and longest wait before an untaken message is offered again.
+inline constexpr auto console_retry_delay = seconds{1};
+inline constexpr auto console_retry_cap = seconds{30};
+/// Lines kept for the arrow keys.
+inline constexpr int console_history_lines = 500;
 
 } // namespace bureau::limits
