@@ -82,10 +82,14 @@ struct drain_report {
   uint64_t open_entries = 0;
   /// Entries whose delivery was started and not confirmed.
   uint64_t sending = 0;
+  /// Entries with an answer that is not confirmed yet: produced, sending and
+  /// ambiguous ones. The shutdown waits for these.
+  uint64_t delivering = 0;
   friend bool operator==(const drain_report&, const drain_report&) = default;
 };
 
-BUREAU_INSPECT(drain_report, x.running, x.open_entries, x.sending);
+BUREAU_INSPECT(drain_report, x.running, x.open_entries, x.sending,
+               x.delivering);
 
 /// The DELIVERY GATE actor interface, seen by outboxes.
 using delivery_gate_actor = caf::typed_actor<
