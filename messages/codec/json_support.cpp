@@ -39,7 +39,7 @@ void print_pretty_into(std::string& out, const bj::value& value, size_t depth) {
         out += ",\n";
       first = false;
       indent(depth + 1);
-      out += bj::serialize(bj::value{entry.key()});
+      out += bj::serialize(entry.key());
       out += ": ";
       print_pretty_into(out, entry.value(), depth + 1);
     }
