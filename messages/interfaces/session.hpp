@@ -257,6 +257,9 @@ struct session_context {
   std::string path;
   std::string leaf;
   std::vector<transcript_message> messages;
+  /// Entry that each message comes from, one for one: what a compaction names
+  /// as the first it keeps.
+  std::vector<std::string> entry_ids;
   std::string provider;
   std::string model;
   std::string thinking_level = "off";
@@ -269,8 +272,8 @@ struct session_context {
 };
 
 BUREAU_INSPECT(session_context, x.session_id, x.path, x.leaf, x.messages,
-               x.provider, x.model, x.thinking_level, x.active_tools,
-               x.handled_messages);
+               x.entry_ids, x.provider, x.model, x.thinking_level,
+               x.active_tools, x.handled_messages);
 
 /// Facts about one message in a session, for the boot rules of the ledger.
 struct cause_report {
