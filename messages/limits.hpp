@@ -34,6 +34,10 @@ inline constexpr auto shutdown_timeout = milliseconds{30'000};
 inline constexpr auto shutdown_abort_reserve = milliseconds{8'000};
 /// An aborted run settles within this or its runner is killed.
 inline constexpr auto abort_settle_timeout = seconds{5};
+/// Of it: what a tool or model call gets to answer an abort …
+inline constexpr auto abort_peer_grace = milliseconds{4000};
+/// … and what the session file gets afterwards to take the end of the run.
+inline constexpr auto abort_store_grace = milliseconds{500};
 /// Kill confirmation of a process.
 inline constexpr auto kill_confirm_timeout = seconds{1};
 
@@ -131,6 +135,14 @@ inline constexpr size_t provider_error_chars = 4000;
 /// Tool output shown to the model.
 inline constexpr size_t tool_output_lines = 2000;
 inline constexpr size_t tool_output_bytes = 51'200;
+/// The read tool counts the lines of a file up to here.
+inline constexpr size_t tool_scan_bytes = 256u << 20;
+/// An image that the read tool hands to the model.
+inline constexpr size_t tool_image_bytes = 5u << 20;
+/// Pairs of lines that the diff of an edit compares before it gives up.
+inline constexpr size_t tool_diff_cells = 1'000'000;
+/// Steps of one check of tool arguments against a schema.
+inline constexpr size_t schema_steps = 100'000;
 
 // -- models -------------------------------------------------------------------
 

@@ -1,0 +1,125 @@
+#include "tests/support/inline_journal.hpp"
+
+#include "actors/io/file_place.hpp"
+#include "actors/io/io_errors.hpp"
+#include "actors/kit/spawn_stateful.hpp"
+#include "messages/limits.hpp"
+
+#include <caf/all.hpp>
+
+#include <fcntl.h>
+
+namespace bureau::test {
+
+namespace {
+
+// (append, journal_record) → offset       ⇒ append
+// (seal, journal_root, path) → ok         ⇒ seal
+// (status) → status_line                  ⇒ line
+// (stop) → ok                             ⇒ closed from now on
+struct inline_journal_state {
+  using pointer = journal_actor::stateful_pointer<inline_journal_state>;
+  static inline const char* name = "inline_journal";
+  pointer self;
+  std::shared_ptr<file_system> fs;
+  std::string state_dir;
+  std::string workspace_root;
+  std::shared_ptr<journal_probe> probe;
+  bool closed = false;
+
+  explicit inline_journal_state(pointer me) : self(me) {}
+
+  void init(std::shared_ptr<file_system> disk, std::string state,
+            std::string workspace, std::shared_ptr<journal_probe> control) {
+    fs = std::move(disk);
+    state_dir = std::move(state);
+    workspace_root = std::move(workspace);
+    probe = std::move(control);
+  }
+
+  caf::error refusal() {
+    if (closed)
+      return make_failure(errc::shutting_down, "the journal is ending");
+    if (probe->broken)
+      return make_failure(errc::disk, "cannot write the journal: the disk is "
+                                      "full; free some space");
+    return {};
+  }
+
+  caf::result<uint64_t> append(const journal_record& record) {
+    probe->asked.push_back(record);
+    if (probe->breaks_after == 0)
+      probe->broken = true;
+    if (probe->breaks_after > 0)
+      --probe->breaks_after;
+    if (auto refused = refusal())
+      return refused;
+    if (record.path.empty() || record.bytes.empty()
+        || record.bytes.size() > limits::journal_frame_bytes)
+      return make_failure(errc::bad_request, "a journal record needs a path "
+                                             "and 1 byte to 1 MiB");
+    auto place = io::locate(*fs, root_of(record.root), resolve_rule::no_links,
+                            record.path);
+    if (!place)
+      return io::journal_failure(place.error, record.path);
+    auto file =
+      io::open_regular(*fs, place.value, O_WRONLY | O_CREAT, mode_t{0600});
+    if (!file)
+      return io::journal_failure(file.error, record.path);
+    auto facts = fs->stat(file.value.get());
+    if (!facts)
+      return io::journal_failure(facts.error, record.path);
+    auto offset = static_cast<uint64_t>(facts.value.st_size);
+    auto done = io::write_all_at(*fs, file.value.get(), record.bytes, offset);
+    if (!done)
+      return io::journal_failure(done.error, record.path);
+    probe->written.push_back(record);
+    return offset;
+  }
+
+  caf::result<caf::ok_atom> seal(journal_root root, const std::string& path) {
+    if (auto refused = refusal())
+      return refused;
+    probe->seals.emplace_back(root, path);
+    return caf::ok_atom_v;
+  }
+
+  const std::string& root_of(journal_root root) const {
+    return root == journal_root::state ? state_dir : workspace_root;
+  }
+
+  journal_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::append, const journal_record& record) {
+        return append(record);
+      },
+      [this](atom::seal, journal_root root, const std::string& path) {
+        return seal(root, path);
+      },
+      [this](atom::status) {
+        return status_line{"journal", probe->broken ? "degraded" : "ok",
+                           "inline"};
+      },
+      [this](atom::stop) {
+        closed = true;
+        return caf::ok_atom_v;
+      },
+    };
+  }
+};
+
+} // namespace
+
+journal_actor spawn_inline_journal(caf::actor_system& system,
+                                   std::shared_ptr<file_system> fs,
+                                   std::string state_dir,
+                                   std::string workspace_root,
+                                   std::shared_ptr<journal_probe> probe) {
+  if (!probe)
+    probe = std::make_shared<journal_probe>();
+  return kit::spawn_stateful<journal_actor, inline_journal_state>(
+    system, std::move(fs), std::move(state_dir), std::move(workspace_root),
+    std::move(probe));
+}
+
+} // namespace bureau::test
