@@ -263,6 +263,7 @@ private:
     result.modified_ns =
       int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec;
     result.mode = static_cast<uint32_t>(found.st_mode & 07777);
+    result.links = static_cast<uint64_t>(found.st_nlink);
     return {std::move(result), 0};
   }
 
