@@ -1,6 +1,9 @@
 #include "tests/support/node_fixture.hpp"
 
+#include "actors/kit/log.hpp"
+
 #include <algorithm>
+#include <cstdlib>
 
 namespace bureau::test {
 
@@ -20,6 +23,9 @@ node_fixture::node_fixture()
     scheduler(
       dynamic_cast<caf::scheduler::test_coordinator&>(system->scheduler())),
     chance(std::make_shared<seeded_entropy>()) {
+  // Stories provoke warnings on purpose; BUREAU_TEST_LOG=1 shows them.
+  if (std::getenv("BUREAU_TEST_LOG") == nullptr)
+    kit::log::set_level(kit::log::level::off);
   began_ = scheduler.clock().now();
   wall = std::make_shared<test_wall_clock>([this] {
     return std::chrono::duration_cast<std::chrono::milliseconds>(

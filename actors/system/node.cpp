@@ -1,0 +1,387 @@
+#include "actors/system/node.hpp"
+
+#include "actors/kit/generation_timer.hpp"
+#include "actors/kit/promise_guard.hpp"
+#include "actors/kit/requests.hpp"
+#include "actors/kit/spawn_stateful.hpp"
+#include "actors/kit/supervisor.hpp"
+#include "actors/system/shutdown_core.hpp"
+#include "messages/limits.hpp"
+
+#include <caf/all.hpp>
+
+#include <map>
+#include <memory>
+
+namespace bureau::system {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How often a waiting phase looks again.
+constexpr auto poll_interval = 50ms;
+/// Patience with a service that is asked how it is.
+constexpr auto status_timeout = 1s;
+
+enum class phase : uint8_t { booting, ready, stopping, ended };
+
+/// One health answer in the making.
+struct health_collection {
+  uint64_t promise = 0;
+  size_t missing = 0;
+  health_report report;
+  bool journal_works = true;
+};
+
+// (health) -> health_report  => collect_health
+// (degrade, degraded_part)   => mark
+// (shutdown, text)           => begin_shutdown
+// (status) -> status_line    => describe
+struct node_state {
+  node_actor::stateful_pointer<node_state> self;
+  node_plan plan;
+  kit::supervisor adapters;
+  std::map<std::string, adapter_handles> running_adapters;
+  std::map<std::string, std::string> degraded;
+  kit::promise_guard<health_report> open_health;
+  kit::generation_timer poll;
+  phase stage = phase::booting;
+  size_t adapters_starting = 0;
+  caf::actor_clock::time_point stop_began;
+  int exit_code = 0;
+  static inline const char* name = "node";
+
+  explicit node_state(node_actor::stateful_pointer<node_state> me) : self(me) {}
+
+  // -- boot -----------------------------------------------------------------
+
+  void init(std::shared_ptr<node_plan> wanted) {
+    plan = std::move(*wanted);
+    adapters.install(
+      self,
+      [this](const std::string& label, const caf::error& reason) {
+        give_up(label, reason);
+      },
+      [this](const std::string& label) { adapter_restarted(label); },
+      [this](const caf::actor_addr& source, const caf::error& reason) {
+        service_died(source, reason);
+      });
+    for (const auto& service : plan.critical)
+      self->monitor(service.handle);
+    adapters_starting = plan.adapters.size();
+    if (adapters_starting == 0)
+      become_ready();
+    for (const auto& adapter : plan.adapters)
+      add_adapter(adapter);
+  }
+
+  void add_adapter(const adapter_plan& adapter) {
+    auto label = "adapter/" + to_string(adapter.platform);
+    kit::child_spec spec;
+    spec.label = label;
+    spec.start = [this, label, adapter] {
+      auto handles = adapter.start(self->home_system(), node_actor{self});
+      running_adapters[label] = handles;
+      return caf::actor_cast<caf::actor>(handles.service);
+    };
+    adapters.add(std::move(spec));
+    connect(label, adapter.platform, true);
+  }
+
+  /// An outbox first meets the offices (unfinished answers resume), then its
+  /// adapter takes messages.
+  void connect(const std::string& label, platform_id platform, bool at_boot) {
+    auto handles = running_adapters[label];
+    kit::bounded_request(self, plan.offices, limits::disk_timeout,
+                         atom::attach_v, platform, handles.transport)
+      .then([this, label, handles, at_boot](
+              caf::ok_atom) { start_adapter(label, handles.service, at_boot); },
+            [this, label, at_boot](const caf::error& err) {
+              mark({label, sentence_of(err)});
+              adapter_done(at_boot);
+            });
+  }
+
+  void start_adapter(const std::string& label,
+                     const adapter_service_actor& service, bool at_boot) {
+    kit::bounded_request(self, service, limits::disk_timeout, atom::start_v)
+      .then(
+        [this, label, at_boot](caf::ok_atom) {
+          mark({label, ""});
+          adapter_done(at_boot);
+        },
+        [this, label, at_boot](const caf::error& err) {
+          kit::log::error(label, "did not start: " + sentence_of(err));
+          mark({label, sentence_of(err)});
+          adapter_done(at_boot);
+        });
+  }
+
+  void adapter_done(bool at_boot) {
+    if (at_boot && --adapters_starting == 0)
+      become_ready();
+  }
+
+  void become_ready() {
+    if (stage != phase::booting)
+      return;
+    stage = phase::ready;
+    plan.tell_main(main_event::ready);
+  }
+
+  // -- failures ---------------------------------------------------------------
+
+  void adapter_restarted(const std::string& label) {
+    count_restart("adapter");
+    for (const auto& adapter : plan.adapters)
+      if ("adapter/" + to_string(adapter.platform) == label)
+        connect(label, adapter.platform, false);
+  }
+
+  void give_up(const std::string& label, const caf::error& reason) {
+    running_adapters.erase(label);
+    mark({label, "disabled after repeated failures: " + sentence_of(reason)});
+  }
+
+  void service_died(const caf::actor_addr& source, const caf::error& reason) {
+    if (stage == phase::stopping || stage == phase::ended)
+      return;
+    for (const auto& service : plan.critical) {
+      if (service.handle.address() != source)
+        continue;
+      kit::log::error("node", service.label + " ended (" + sentence_of(reason)
+                                + "); the node shuts down");
+      exit_code = 1;
+      begin_shutdown("failure of " + service.label);
+      return;
+    }
+  }
+
+  void count_restart(const std::string& role) {
+    if (plan.metrics)
+      self->send(plan.metrics, atom::add_v,
+                 metric_sample{metric::actor_restarts, {role}, 1});
+  }
+
+  // -- health -----------------------------------------------------------------
+
+  void mark(const degraded_part& part) {
+    if (part.reason.empty())
+      degraded.erase(part.component);
+    else
+      degraded[part.component] = part.reason;
+    if (plan.metrics)
+      self->send(plan.metrics, atom::gauge_v,
+                 metric_sample{metric::component_up,
+                               {part.component},
+                               part.reason.empty() ? 1 : 0});
+  }
+
+  caf::typed_response_promise<health_report> collect_health() {
+    auto promise = self->make_response_promise<health_report>();
+    auto collection = std::make_shared<health_collection>();
+    collection->promise = open_health.keep(promise);
+    collection->missing = plan.critical.size();
+    for (const auto& entry : degraded)
+      collection->report.degraded.push_back({entry.first, entry.second});
+    if (collection->missing == 0)
+      answer_health(*collection);
+    for (const auto& service : plan.critical)
+      kit::bounded_request(self, service.handle, status_timeout, atom::status_v)
+        .then(
+          [this, collection, label = service.label](const status_line& line) {
+            if (line.state == "degraded")
+              note_degraded(*collection, label, line.detail);
+            one_answered(*collection);
+          },
+          [this, collection, label = service.label](const caf::error& err) {
+            note_degraded(*collection, label, sentence_of(err));
+            one_answered(*collection);
+          });
+    return promise;
+  }
+
+  static void note_degraded(health_collection& collection,
+                            const std::string& label, std::string reason) {
+    collection.report.degraded.push_back({label, std::move(reason)});
+    if (label == "journal")
+      collection.journal_works = false;
+  }
+
+  void one_answered(health_collection& collection) {
+    if (--collection.missing == 0)
+      answer_health(collection);
+  }
+
+  void answer_health(health_collection& collection) {
+    // Without the journal nothing can be accepted: not ready (decision B4).
+    collection.report.ready = stage == phase::ready && collection.journal_works;
+    open_health.deliver(collection.promise, collection.report);
+  }
+
+  status_line describe() const {
+    constexpr const char* words[] = {"starting", "ok", "stopping", "stopped"};
+    std::string state = words[static_cast<size_t>(stage)];
+    if (stage == phase::ready && !degraded.empty())
+      state = "degraded";
+    return {"node", state,
+            std::to_string(running_adapters.size()) + " adapters"};
+  }
+
+  // -- shutdown (decision A14)
+  // --------------------------------------------------
+
+  std::chrono::milliseconds elapsed() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+      self->clock().now() - stop_began);
+  }
+
+  void begin_shutdown(const std::string& why) {
+    if (stage == phase::stopping || stage == phase::ended)
+      return;
+    kit::log::info("node", "shutting down: " + why);
+    stage = phase::stopping;
+    stop_began = self->clock().now();
+    plan.tell_main(main_event::stopping);
+    close_intake();
+  }
+
+  /// A failing step is reported and never skips the next one.
+  void step_failed(const std::string& what, const caf::error& err) {
+    kit::log::warning("node", what + ": " + sentence_of(err));
+    exit_code = 1;
+  }
+
+  /// Calls `next` when all of `count` answers are in.
+  std::function<void()> after(size_t count, std::function<void()> next) {
+    auto missing = std::make_shared<size_t>(count);
+    return [missing, next = std::move(next)] {
+      if (--*missing == 0)
+        next();
+    };
+  }
+
+  /// Asks every adapter for one step, then goes on.
+  template <class Verb>
+  void ask_adapters(Verb verb, const std::string& what,
+                    std::function<void()> next) {
+    if (running_adapters.empty()) {
+      next();
+      return;
+    }
+    auto done = after(running_adapters.size(), std::move(next));
+    for (const auto& entry : running_adapters)
+      kit::bounded_request(self, entry.second.service, limits::mailbox_timeout,
+                           verb)
+        .then([done](caf::ok_atom) { done(); },
+              [this, done, what, label = entry.first](const caf::error& err) {
+                step_failed(label + " " + what, err);
+                done();
+              });
+  }
+
+  void close_intake() {
+    ask_adapters(atom::drain_v, "did not close its intake",
+                 [this] { hold_turns(); });
+  }
+
+  void hold_turns() {
+    drain(drain_phase::hold, [this](const drain_report& report) {
+      if (turns_are_over({elapsed(), plan.deadline, report.running, 0}))
+        abort_turns(report.running);
+      else
+        poll.arm(self, poll_interval, [this] { hold_turns(); });
+    });
+  }
+
+  void abort_turns(uint64_t running) {
+    if (running == 0) {
+      await_deliveries();
+      return;
+    }
+    kit::log::warning("node", "aborting " + std::to_string(running)
+                                + " turns that did not end in time");
+    drain(drain_phase::abort,
+          [this](const drain_report&) { await_deliveries(); });
+  }
+
+  void await_deliveries() {
+    drain(drain_phase::hold, [this](const drain_report& report) {
+      if (!deliveries_are_over(
+            {elapsed(), plan.deadline, 0, report.delivering})) {
+        poll.arm(self, poll_interval, [this] { await_deliveries(); });
+        return;
+      }
+      if (report.sending > 0) {
+        kit::log::warning("node",
+                          std::to_string(report.sending)
+                            + " answers may or may not have been delivered; "
+                              "the next start settles them");
+        exit_code = 1;
+      }
+      disconnect();
+    });
+  }
+
+  void disconnect() {
+    ask_adapters(atom::stop_v, "did not disconnect",
+                 [this] { close_offices(); });
+  }
+
+  void close_offices() {
+    drain(drain_phase::close,
+          [this](const drain_report&) { close_services(0); });
+  }
+
+  void drain(drain_phase step, std::function<void(const drain_report&)> next) {
+    kit::bounded_request(self, plan.offices, limits::disk_timeout,
+                         atom::drain_v, step)
+      .then([next](const drain_report& report) { next(report); },
+            [this, next, step](const caf::error& err) {
+              step_failed("offices, phase " + to_string(step), err);
+              next({});
+            });
+  }
+
+  void close_services(size_t index) {
+    if (index >= plan.closing.size()) {
+      finish();
+      return;
+    }
+    kit::bounded_request(self, plan.closing[index].handle,
+                         limits::mailbox_timeout, atom::stop_v)
+      .then([this, index](caf::ok_atom) { close_services(index + 1); },
+            [this, index](const caf::error& err) {
+              step_failed(plan.closing[index].label + " did not stop", err);
+              close_services(index + 1);
+            });
+  }
+
+  void finish() {
+    stage = phase::ended;
+    plan.set_exit_code(exit_code);
+    plan.tell_main(main_event::finished);
+  }
+
+  // -- behaviour
+  // ----------------------------------------------------------------
+
+  node_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::health) { return collect_health(); },
+      [this](atom::degrade, const degraded_part& part) { mark(part); },
+      [this](atom::shutdown, const std::string& why) { begin_shutdown(why); },
+      [this](atom::status) { return describe(); },
+    };
+  }
+};
+
+} // namespace
+
+node_actor spawn_node(caf::actor_system& system, node_plan plan) {
+  return kit::spawn_stateful<node_actor, node_state>(
+    system, std::make_shared<node_plan>(std::move(plan)));
+}
+
+} // namespace bureau::system

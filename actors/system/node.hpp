@@ -1,0 +1,63 @@
+#pragma once
+
+#include "actors/system/main_events.hpp"
+#include "messages/interfaces/metrics.hpp"
+#include "messages/interfaces/node.hpp"
+#include "messages/interfaces/office.hpp"
+
+#include <caf/actor.hpp>
+#include <caf/typed_actor.hpp>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace bureau::system {
+
+/// A service without which the node cannot keep its promises: its death ends
+/// the process in good order, and the service manager starts it again.
+struct critical_service {
+  std::string label;
+  status_actor handle;
+};
+
+/// A service that is asked to stop after everything above it has ended.
+struct closing_service {
+  std::string label;
+  service_actor handle;
+};
+
+/// The two faces of a platform adapter.
+struct adapter_handles {
+  adapter_service_actor service;
+  transport_actor transport;
+};
+
+/// An adapter to start, and to restart a bounded number of times.
+struct adapter_plan {
+  platform_id platform = platform_id::console;
+  std::function<adapter_handles(caf::actor_system&, const node_actor&)> start;
+};
+
+/// Everything the node looks after.
+struct node_plan {
+  std::vector<critical_service> critical;
+  offices_actor offices;
+  std::vector<adapter_plan> adapters;
+  /// In the order in which they stop.
+  std::vector<closing_service> closing;
+  metrics_actor metrics;
+  /// Shutdown deadline (setting shutdown.timeoutMs).
+  std::chrono::milliseconds deadline{30'000};
+  /// News for the main thread: ready, stopping, finished.
+  std::function<void(main_event)> tell_main;
+  /// Set before `finished` is told: 0, or 1 when something was cut short.
+  std::function<void(int)> set_exit_code;
+};
+
+/// Spawns the node: it starts the adapters, answers readiness, keeps the list
+/// of degraded parts, and walks the shutdown of decision A14.
+node_actor spawn_node(caf::actor_system& system, node_plan plan);
+
+} // namespace bureau::system

@@ -1,0 +1,342 @@
+#include "actors/kit/spawn_stateful.hpp"
+#include "actors/system/node.hpp"
+#include "actors/system/shutdown_core.hpp"
+#include "tests/support/node_fixture.hpp"
+
+#include <caf/all.hpp>
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <memory>
+
+using namespace bureau;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What happened, in order, across all scripted parts of the story.
+struct diary {
+  std::vector<std::string> lines;
+  drain_report report;
+  /// Reports for `hold`, one after the other; then `report`.
+  std::deque<drain_report> holds;
+  std::string journal_state = "ok";
+  bool adapter_starts = true;
+  int exit_code = -1;
+};
+
+using diary_ptr = std::shared_ptr<diary>;
+
+struct scripted_offices_state {
+  offices_actor::stateful_pointer<scripted_offices_state> self;
+  diary_ptr story;
+  static inline const char* name = "scripted_offices";
+  explicit scripted_offices_state(
+    offices_actor::stateful_pointer<scripted_offices_state> me)
+    : self(me) {}
+  void init(diary_ptr book) { story = std::move(book); }
+  drain_report drain(drain_phase step) {
+    story->lines.push_back("offices " + to_string(step));
+    if (step == drain_phase::hold && !story->holds.empty()) {
+      auto next = story->holds.front();
+      story->holds.pop_front();
+      return next;
+    }
+    return story->report;
+  }
+  offices_actor::behavior_type make_behavior() {
+    return {
+      [](atom::intake, const intake_request&) -> caf::result<intake_reply> {
+        return intake_reply{};
+      },
+      [](atom::may_send, const delivery_key&) -> caf::result<caf::ok_atom> {
+        return caf::ok_atom_v;
+      },
+      [this](atom::attach, platform_id platform,
+             const transport_actor&) -> caf::result<caf::ok_atom> {
+        story->lines.push_back("attach " + to_string(platform));
+        return caf::ok_atom_v;
+      },
+      [](atom::describe) { return runtime_snapshot{}; },
+      [this](atom::drain, drain_phase step) { return drain(step); },
+      [](atom::status) {
+        return status_line{"offices", "ok", ""};
+      }};
+  }
+};
+
+using scripted_adapter_actor =
+  caf::typed_actor<caf::replies_to<atom::start>::with<caf::ok_atom>,
+                   caf::replies_to<atom::drain>::with<caf::ok_atom>,
+                   caf::replies_to<atom::stop>::with<caf::ok_atom>,
+                   caf::replies_to<atom::status>::with<status_line>,
+                   caf::replies_to<atom::deliver, outbound>::with<delivered>,
+                   caf::reacts_to<atom::drop, std::string>,
+                   caf::reacts_to<atom::closed, closed_entry>,
+                   caf::replies_to<atom::config>::with<transport_info>>;
+
+struct scripted_adapter_state {
+  scripted_adapter_actor::stateful_pointer<scripted_adapter_state> self;
+  diary_ptr story;
+  static inline const char* name = "scripted_adapter";
+  explicit scripted_adapter_state(
+    scripted_adapter_actor::stateful_pointer<scripted_adapter_state> me)
+    : self(me) {}
+  void init(diary_ptr book) { story = std::move(book); }
+  caf::ok_atom note(const char* line) {
+    story->lines.push_back(line);
+    return caf::ok_atom_v;
+  }
+  scripted_adapter_actor::behavior_type make_behavior() {
+    return {[this](atom::start) -> caf::result<caf::ok_atom> {
+              if (!story->adapter_starts)
+                return make_failure(errc::bad_config, "no terminal");
+              return note("adapter start");
+            },
+            [this](atom::drain) { return note("adapter drain"); },
+            [this](atom::stop) { return note("adapter stop"); },
+            [](atom::status) {
+              return status_line{"adapter", "ok", ""};
+            },
+            [](atom::deliver, const outbound&) { return delivered{}; },
+            [](atom::drop, const std::string&) {},
+            [](atom::closed, const closed_entry&) {},
+            [](atom::config) {
+              return transport_info{};
+            }};
+  }
+};
+
+struct scripted_service_state {
+  service_actor::stateful_pointer<scripted_service_state> self;
+  diary_ptr story;
+  std::string label;
+  static inline const char* name = "scripted_service";
+  explicit scripted_service_state(
+    service_actor::stateful_pointer<scripted_service_state> me)
+    : self(me) {}
+  void init(diary_ptr book, std::string own) {
+    story = std::move(book);
+    label = std::move(own);
+  }
+  service_actor::behavior_type make_behavior() {
+    return {[this](atom::status) {
+              return status_line{label, story->journal_state, "disk is full"};
+            },
+            [this](atom::stop) {
+              story->lines.push_back(label + " stop");
+              return caf::ok_atom_v;
+            }};
+  }
+};
+
+struct node_story : test::node_fixture {
+  diary_ptr story = std::make_shared<diary>();
+  service_actor journal =
+    kit::spawn_stateful<service_actor, scripted_service_state>(
+      *system, story, std::string{"journal"});
+  service_actor files =
+    kit::spawn_stateful<service_actor, scripted_service_state>(
+      *system, story, std::string{"files"});
+  scripted_adapter_actor adapter;
+  node_actor node;
+
+  void boot(bool with_adapter = true) {
+    system::node_plan plan;
+    plan.critical = {{"journal", journal}};
+    plan.offices = kit::spawn_stateful<offices_actor, scripted_offices_state>(
+      *system, story);
+    plan.closing = {{"journal", journal}, {"files", files}};
+    if (with_adapter)
+      plan.adapters.push_back(
+        {platform_id::console,
+         [this](caf::actor_system& sys, const node_actor&) {
+           adapter = kit::spawn_stateful<scripted_adapter_actor,
+                                         scripted_adapter_state>(sys, story);
+           return system::adapter_handles{adapter, adapter};
+         }});
+    plan.tell_main = [this](system::main_event event) {
+      constexpr const char* words[] = {"interrupt", "terminate", "ready",
+                                       "stopping", "finished"};
+      story->lines.push_back(std::string{"main "}
+                             + words[static_cast<size_t>(event)]);
+    };
+    plan.set_exit_code = [this](int code) {
+      story->exit_code = code;
+    };
+    node = system::spawn_node(*system, std::move(plan));
+    settle();
+  }
+
+  health_report health() {
+    health_report result;
+    ask(
+      node, [&](const health_report& report) { result = report; },
+      [](const caf::error& err) { FAIL(sentence_of(err)); }, atom::health_v);
+    return result;
+  }
+
+  void shutdown() {
+    story->lines.clear();
+    self->send(node, atom::shutdown_v, std::string{"test"});
+    settle();
+  }
+};
+
+using lines = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("how long a shutdown waits") {
+  struct row {
+    const char* name;
+    system::shutdown_view view;
+    bool turns_over;
+    bool deliveries_over;
+  };
+  const row rows[] = {
+    {"nothing to wait for", {0ms, 30s, 0, 0}, true, true},
+    {"a turn runs", {0ms, 30s, 1, 0}, false, true},
+    {"the reserve begins", {22s, 30s, 1, 0}, true, true},
+    {"just before the reserve", {21'999ms, 30s, 1, 0}, false, true},
+    {"a deadline below the reserve", {0ms, 5s, 1, 0}, true, true},
+    {"an answer is under way", {29s, 30s, 0, 1}, true, false},
+    {"the deadline is over", {30s, 30s, 0, 1}, true, true},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    CHECK(system::turns_are_over(row.view) == row.turns_over);
+    CHECK(system::deliveries_are_over(row.view) == row.deliveries_over);
+  }
+}
+
+TEST_CASE_FIXTURE(node_story,
+                  "boot attaches the outbox before it takes messages") {
+  boot();
+  CHECK(story->lines == lines{"attach console", "adapter start", "main ready"});
+  CHECK(health().ready);
+}
+
+TEST_CASE_FIXTURE(node_story, "a node without adapters is ready") {
+  boot(false);
+  CHECK(story->lines == lines{"main ready"});
+}
+
+TEST_CASE_FIXTURE(node_story,
+                  "an adapter that does not start leaves a degraded node") {
+  story->adapter_starts = false;
+  boot();
+  auto report = health();
+  CHECK(report.ready);
+  REQUIRE(report.degraded.size() == 1);
+  CHECK(report.degraded[0] == degraded_part{"adapter/console", "no terminal"});
+}
+
+TEST_CASE_FIXTURE(node_story, "parts mark themselves degraded and well again") {
+  boot();
+  self->send(node, atom::degrade_v, degraded_part{"settings", "line 3"});
+  CHECK(health().degraded == std::vector{degraded_part{"settings", "line 3"}});
+  self->send(node, atom::degrade_v, degraded_part{"settings", ""});
+  CHECK(health().degraded.empty());
+}
+
+TEST_CASE_FIXTURE(node_story,
+                  "without a working journal the node is not ready") {
+  boot();
+  story->journal_state = "degraded";
+  auto report = health();
+  CHECK_FALSE(report.ready);
+  CHECK(report.degraded
+        == std::vector{degraded_part{"journal", "disk is full"}});
+}
+
+TEST_CASE_FIXTURE(node_story, "shutdown walks its phases in order") {
+  boot();
+  shutdown();
+  CHECK(story->lines
+        == lines{"main stopping", "adapter drain", "offices hold",
+                 "offices hold", "adapter stop", "offices close",
+                 "journal stop", "files stop", "main finished"});
+  CHECK(story->exit_code == 0);
+}
+
+TEST_CASE_FIXTURE(node_story, "running turns may finish, then answers go out") {
+  boot();
+  story->holds = {{1, 1, 0, 0}, {0, 1, 0, 1}, {0, 1, 0, 1}, {0, 0, 0, 0}};
+  shutdown();
+  CHECK(story->lines.back() == "offices hold");
+  advance(200ms);
+  CHECK(story->lines.back() == "main finished");
+  CHECK(std::count(story->lines.begin(), story->lines.end(), "offices abort")
+        == 0);
+  CHECK(story->exit_code == 0);
+}
+
+TEST_CASE_FIXTURE(node_story, "turns that do not end are aborted in time") {
+  boot();
+  story->report = {1, 1, 0, 0};
+  shutdown();
+  advance(21s);
+  CHECK(std::count(story->lines.begin(), story->lines.end(), "offices abort")
+        == 0);
+  advance(2s);
+  CHECK(std::count(story->lines.begin(), story->lines.end(), "offices abort")
+        == 1);
+  CHECK(story->lines.back() == "main finished");
+}
+
+TEST_CASE_FIXTURE(node_story,
+                  "an answer whose delivery is unknown gives exit code 1") {
+  boot();
+  story->report = {0, 1, 1, 1};
+  shutdown();
+  advance(31s);
+  CHECK(story->lines.back() == "main finished");
+  CHECK(story->exit_code == 1);
+}
+
+TEST_CASE_FIXTURE(node_story, "a second request to shut down changes nothing") {
+  boot();
+  shutdown();
+  auto before = story->lines.size();
+  self->send(node, atom::shutdown_v, std::string{"again"});
+  settle();
+  CHECK(story->lines.size() == before);
+}
+
+TEST_CASE_FIXTURE(node_story, "a dead part does not hold the shutdown up") {
+  boot();
+  self->send_exit(files, caf::exit_reason::kill);
+  settle();
+  shutdown();
+  CHECK(story->lines.back() == "main finished");
+  CHECK(story->exit_code == 1);
+}
+
+TEST_CASE_FIXTURE(node_story,
+                  "the death of a critical service ends the node in order") {
+  boot();
+  story->lines.clear();
+  self->send_exit(journal, caf::exit_reason::kill);
+  settle();
+  CHECK(story->lines.front() == "main stopping");
+  CHECK(story->lines.back() == "main finished");
+  CHECK(story->exit_code == 1);
+}
+
+TEST_CASE_FIXTURE(node_story, "a fallen adapter is restarted, then disabled") {
+  boot();
+  for (int i = 0; i < 5; ++i) {
+    self->send_exit(adapter, caf::exit_reason::kill);
+    advance(2s);
+    CHECK(health().degraded.empty());
+  }
+  CHECK(std::count(story->lines.begin(), story->lines.end(), "adapter start")
+        == 6);
+  self->send_exit(adapter, caf::exit_reason::kill);
+  advance(2s);
+  auto report = health();
+  REQUIRE(report.degraded.size() == 1);
+  CHECK(report.degraded[0].component == "adapter/console");
+  CHECK(report.ready);
+}
