@@ -123,6 +123,12 @@ inline constexpr size_t process_open_files = 1024;
 inline constexpr size_t http_header_bytes = 256u << 10;
 /// Settings, credentials, catalogues: larger files are refused.
 inline constexpr size_t config_file_bytes = 4u << 20;
+/// Warnings that one configuration file may cause.
+inline constexpr size_t config_warnings = 20;
+/// A configuration file is looked at no more often than this.
+inline constexpr auto config_look_interval = seconds{1};
+/// Conversations whose settings are kept checked in memory.
+inline constexpr size_t config_conversations = 1024;
 /// A whole HTTP response body kept in memory (fetch).
 inline constexpr size_t http_fetch_bytes = 1u << 20;
 /// One server-sent event of a model stream.
@@ -217,5 +223,41 @@ inline constexpr auto console_retry_delay = seconds{1};
 inline constexpr auto console_retry_cap = seconds{30};
 /// Lines kept for the arrow keys.
 inline constexpr int console_history_lines = 500;
+
+// -- offices ------------------------------------------------------------------
+
+/// The office registry; a larger file is refused.
+inline constexpr size_t registry_file_bytes = 64u << 20;
+/// The ledger of one office; a larger file is refused.
+inline constexpr size_t ledger_file_bytes = 64u << 20;
+/// A ledger above this is rewritten when more than half of it is closed.
+inline constexpr size_t ledger_compact_bytes = 1u << 20;
+/// Trailing part of log.jsonl whose message ids count as seen.
+inline constexpr size_t log_tail_bytes = 256u << 10;
+/// Closed ids that an office remembers: by age, at least, at most.
+inline constexpr auto dedupe_window = std::chrono::hours{7 * 24};
+inline constexpr size_t dedupe_ids_min = 1000;
+inline constexpr size_t dedupe_ids_max = 50'000;
+/// Longest platform message id.
+inline constexpr size_t message_id_bytes = 512;
+/// Older messages are logged and not answered (setting intake.maxAgeHours).
+inline constexpr auto intake_max_age = std::chrono::hours{24};
+/// Requests held while an office starts, sleeps or rewrites its ledger.
+inline constexpr size_t office_waiting = 1024;
+/// Final answers of one office that its transport holds at one time.
+inline constexpr size_t deliveries_outstanding = 16;
+/// Waits between attempts to deliver an answer, and how long they go on.
+inline constexpr auto delivery_retry_delay = seconds{1};
+inline constexpr auto delivery_retry_cap = minutes{5};
+inline constexpr auto delivery_give_up = std::chrono::hours{24};
+/// ledger-open.json is written at most once in this time.
+inline constexpr auto open_list_interval = seconds{1};
+/// An office or a session without work is put to sleep after this.
+inline constexpr auto office_idle_timeout = minutes{10};
+inline constexpr auto office_sweep_interval = seconds{60};
+/// Restarts of an office with unfinished work, within a minute.
+inline constexpr size_t office_restarts = 3;
+/// Deaths of a session without progress before its next turn is given up.
+inline constexpr size_t session_deaths = 3;
 
 } // namespace bureau::limits
