@@ -1,0 +1,187 @@
+#include "messages/codec/json_support.hpp"
+#include "tests/e2e/e2e_support.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace bureau;
+using namespace bureau::e2e;
+
+namespace {
+
+/// A home whose models.json points at a provider.
+struct model_home : home {
+  model_home(const std::string& url, const std::string& api) {
+    auto base = api == "openai-completions" ? url + "/v1" : url;
+    write_file(
+      state + "/models.json",
+      R"({"providers":{"lab":{"api":")" + api + R"(","baseUrl":")" + base
+        + R"(","apiKey":"t0p-secret-key","models":[{"id":"tiny"}]}}})");
+  }
+};
+
+void answers_from_the_model(const std::string& api) {
+  provider mock{R"({"fixtures":[
+    {"match":{"userMessage":"weather"},
+     "response":{"content":"It is sunny in the laboratory, as it always is."}}]})"};
+  model_home place{mock.url(), api};
+  auto run = place.converse("how is the weather?\n");
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "It is sunny in the laboratory, as it always is."));
+  CHECK_FALSE(contains(run.out + run.err, "t0p-secret-key"));
+  CHECK_FALSE(contains(place.session() + place.log(), "t0p-secret-key"));
+  auto session = place.session();
+  CHECK(contains(session, "\"api\":\"" + api + "\""));
+  CHECK(contains(session, "\"provider\":\"lab\""));
+  CHECK(contains(session, "\"model\":\"tiny\""));
+  CHECK(contains(mock.journal(), "\"stream\":true"));
+}
+
+void uses_a_tool(const std::string& api) {
+  provider mock{R"json({"fixtures":[
+    {"match":{"userMessage":"compute","hasToolResult":false},
+     "response":{"toolCalls":[{"id":"call_1","name":"bash",
+       "arguments":{"label":"multiply","command":"echo $((6*7))"}}]
+}
+},
+    {"match":{"userMessage":"compute","hasToolResult":true},
+     "response":{"content":"The product is forty-two."}}]
+})json"};
+  model_home place{mock.url(), api};
+  auto run = place.converse("compute it\n");
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "The product is forty-two."));
+  CHECK(place.roles()
+        == std::vector<std::string>{"user", "assistant", "toolResult",
+                                    "assistant"});
+  // The model saw the result of the command.
+  CHECK(contains(mock.journal(), "42"));
+  CHECK(contains(place.session(), "call_1"));
+}
+
+} // namespace
+
+TEST_CASE("an OpenAI-style provider answers") {
+  answers_from_the_model("openai-completions");
+}
+
+TEST_CASE("an Anthropic-style provider answers") {
+  answers_from_the_model("anthropic-messages");
+}
+
+TEST_CASE("an OpenAI-style provider uses a tool") {
+  uses_a_tool("openai-completions");
+}
+
+TEST_CASE("an Anthropic-style provider uses a tool") {
+  uses_a_tool("anthropic-messages");
+}
+
+TEST_CASE("the key may come from the environment or auth.json") {
+  provider mock{R"({"fixtures":[
+    {"match":{"userMessage":"hello"},"response":{"content":"hi there"}}]})"};
+  home place;
+  write_file(place.state + "/models.json",
+             R"({"providers":{"my-lab":{"api":"openai-completions","baseUrl":")"
+               + mock.url() + R"(/v1","models":[{"id":"tiny"}]}}})");
+  SUBCASE("environment") {
+    place.environment["MY_LAB_API_KEY"] = "from-env";
+  }
+  SUBCASE("auth.json") {
+    write_file(place.state + "/auth.json",
+               R"({"my-lab":{"type":"api_key","key":"from-file"}})");
+  }
+  auto run = place.converse("hello\n");
+  INFO(run.err);
+  CHECK(contains(run.out, "hi there"));
+}
+
+TEST_CASE("a rate limit is waited out") {
+  provider mock{R"({"fixtures":[
+    {"match":{"userMessage":"hello","sequenceIndex":0},
+     "response":{"error":{"message":"Rate limited","type":"rate_limit_error"},
+                 "status":429,"retryAfter":1}},
+    {"match":{"userMessage":"hello"},"response":{"content":"now it works"}}]})"};
+  model_home place{mock.url(), "openai-completions"};
+  auto run = place.converse("hello\n");
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "now it works"));
+  CHECK(count(run.out, "now it works") == 1);
+}
+
+TEST_CASE("a stream that is cut is asked for again") {
+  provider mock{R"({"fixtures":[
+    {"match":{"userMessage":"story","sequenceIndex":0},
+     "response":{"content":"Once upon a time there was a stream that was cut."},
+     "truncateAfterChunks":2},
+    {"match":{"userMessage":"story"},
+     "response":{"content":"Once upon a time everything arrived."}}]})"};
+  model_home place{mock.url(), "openai-completions"};
+  auto run = place.converse("tell a story\n");
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "Once upon a time everything arrived."));
+  CHECK_FALSE(contains(run.out, "was cut"));
+}
+
+TEST_CASE("an Anthropic stream that is cut is asked for again") {
+  provider mock{R"({"fixtures":[
+    {"match":{"userMessage":"story","sequenceIndex":0},
+     "response":{"content":"Once upon a time there was a stream that was cut."},
+     "truncateAfterChunks":3},
+    {"match":{"userMessage":"story"},
+     "response":{"content":"Once upon a time everything arrived."}}]})"};
+  model_home place{mock.url(), "anthropic-messages"};
+  auto run = place.converse("tell a story\n");
+  INFO(run.err);
+  CHECK(contains(run.out, "Once upon a time everything arrived."));
+}
+
+TEST_CASE("malformed data ends in a clear sentence and a usable session") {
+  provider mock{R"({"fixtures":[
+    {"match":{"userMessage":"garbage"},"response":{"content":"never seen"},
+     "chaos":{"malformedRate":1}},
+    {"match":{"userMessage":"hello"},"response":{"content":"all is well"}}]})"};
+  model_home place{mock.url(), "openai-completions"};
+  auto run = place.converse("garbage\nhello\n");
+  INFO(run.out);
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "all is well"));
+  CHECK_FALSE(contains(run.out, "never seen"));
+  CHECK(lines_of(place.log()).size() == 4);
+}
+
+TEST_CASE("a refused key is said to the user, without the key") {
+  provider mock{R"({"fixtures":[
+    {"match":{"userMessage":"hello"},
+     "response":{"error":{"message":"Incorrect API key provided: t0p-secret-key",
+                          "type":"authentication_error"},"status":401}}]})"};
+  model_home place{mock.url(), "openai-completions"};
+  auto run = place.converse("hello\n");
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "lab"));
+  CHECK_FALSE(contains(run.out + run.err + place.session() + place.log(),
+                       "t0p-secret-key"));
+}
+
+TEST_CASE("an unreachable provider is said, logged, and the session goes on") {
+  model_home place{"http://127.0.0.1:" + std::to_string(unused_port()),
+                   "openai-completions"};
+  auto run = place.converse("hello\n");
+  INFO(run.out);
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "lab"));
+  CHECK(lines_of(place.log()).size() == 2);
+  for (const auto& line : lines_of(place.session()))
+    CHECK(json::parse(line));
+  // The same office with a working model.
+  write_file(place.state + "/settings.json",
+             R"({"llm":{"provider":"offline","model":"offline"}})");
+  run = place.converse("run: echo recovered\n");
+  INFO(run.err);
+  CHECK(contains(run.out, "recovered"));
+}
