@@ -133,6 +133,12 @@ inline constexpr size_t config_conversations = 1024;
 inline constexpr size_t http_fetch_bytes = 1u << 20;
 /// One server-sent event of a model stream.
 inline constexpr size_t sse_event_bytes = 32u << 20;
+/// All bytes of one model stream, and the answer that grows out of them.
+inline constexpr size_t model_stream_bytes = 256u << 20;
+inline constexpr size_t model_answer_bytes = 16u << 20;
+inline constexpr size_t model_answer_blocks = 1024;
+/// Body of a refused model request that is read.
+inline constexpr size_t model_error_body_bytes = 64u << 10;
 /// Text of a provider error that is kept.
 inline constexpr size_t provider_error_chars = 4000;
 
@@ -158,6 +164,11 @@ inline constexpr int64_t default_max_output_tokens = 16'384;
 inline constexpr int64_t context_safety_tokens = 4096;
 /// First byte and pauses of a model stream (HTTP_IDLE_TIMEOUT).
 inline constexpr auto http_idle_timeout = milliseconds{300'000};
+/// A model call from its start to its terminal event.
+inline constexpr auto model_call_timeout = minutes{60};
+/// A finished call waits this long for the end of its transfer, so that the
+/// connection can be used again.
+inline constexpr auto model_linger = milliseconds{1000};
 /// Retries of one model turn: attempts, first delay, cap of Retry-After.
 inline constexpr int model_retries = 3;
 inline constexpr auto model_retry_delay = milliseconds{2000};
@@ -167,6 +178,15 @@ inline constexpr auto model_retry_cap = seconds{60};
 
 /// A session file that is opened; a larger one is refused.
 inline constexpr size_t session_file_bytes = 256u << 20;
+/// Part of a session file that one job of the file pool reads.
+inline constexpr size_t session_read_bytes = 16u << 20;
+/// First line of a session file that is read alone, and its first attempt.
+inline constexpr size_t session_header_bytes = 1u << 20;
+inline constexpr size_t session_header_chunk_bytes = 4096;
+/// Top-level session files that are looked at for a thread's parent.
+inline constexpr size_t session_parents_read = 256;
+/// The pointer to the current session.
+inline constexpr size_t session_pointer_bytes = 4096;
 /// Requests waiting in one session store.
 inline constexpr size_t session_store_waiting = 256;
 /// Trailing part of log.jsonl that is read to bring an open session up to date.

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "config/os/durable.hpp"
+#include "config/os/machine.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+/// One node per state directory (decision A29).
+namespace bureau::config {
+
+/// Where a server of the node listens.
+struct listener {
+  std::string host;
+  int port = 0;
+};
+
+/// Who holds a state directory: the content of node.lock and node.json.
+struct node_record {
+  int64_t pid = 0;
+  int64_t start_ticks = 0;
+  std::string boot_id;
+  std::string host;
+  /// ISO-8601.
+  std::string started_at;
+  std::optional<listener> http;
+  std::optional<listener> observer;
+  bool observer_tls = false;
+};
+
+/// Pretty JSON with a newline.
+std::string print_node_record(const node_record& record);
+
+/// Nothing when the text is no record.
+std::optional<node_record> parse_node_record(std::string_view text);
+
+/// Holds `<state-dir>/node.lock` by flock(2) for as long as the object lives;
+/// the kernel frees it with the process, so a stale pid cannot matter. The file
+/// stays: removing it would let two nodes hold two files of one name.
+class instance_lock {
+public:
+  instance_lock() = default;
+
+  /// Tries once.
+  /// @param fault receives the sentence for the person who starts the node
+  static instance_lock acquire(file_system& fs, const std::string& state_dir,
+                               const os::machine_facts& machine, int64_t now_ms,
+                               std::string& fault);
+
+  explicit operator bool() const { return static_cast<bool>(lock_); }
+  const node_record& record() const { return record_; }
+
+  /// Writes node.json with the ports that are known by now; call it again when
+  /// they change.
+  os::io_fault publish(entropy& chance, std::optional<listener> http,
+                       std::optional<listener> observer, bool observer_tls);
+
+  /// Removes node.json and frees the lock; the orderly end.
+  void release();
+
+private:
+  file_system* fs_ = nullptr;
+  std::string state_dir_;
+  os::descriptor lock_;
+  node_record record_;
+};
+
+/// The record in `<state-dir>/node.json`, for programs beside a running node.
+std::optional<node_record> read_node_record(file_system& fs,
+                                            const std::string& state_dir);
+
+} // namespace bureau::config
