@@ -1,0 +1,25 @@
+#pragma once
+
+#include "messages/interfaces/factories.hpp"
+#include "messages/ports/entropy.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace bureau::harness {
+
+/// read, bash, edit, write, in this order: the model sees them so.
+std::vector<tool_definition> core_tool_definitions();
+
+/// One actor that runs these four tools in an execution environment (note on
+/// the harness, section 3.15; decision B15). A relative path means below the
+/// directory of the office, as it does for commands. The environment's failures
+/// become error results; when it ends, every running call is answered.
+tool_actor core_tools(caf::actor_system& system, const tool_pack_args& args,
+                      std::shared_ptr<entropy> chance);
+
+/// The pack that runners are given.
+/// @param chance ids of commands and names of spilled output
+tool_pack_factory make_core_tools(std::shared_ptr<entropy> chance);
+
+} // namespace bureau::harness

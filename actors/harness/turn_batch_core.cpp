@@ -1,0 +1,140 @@
+#include "actors/harness/turn_loop_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+/// The turn loop's tool batches.
+namespace bureau::harness {
+
+void turn_loop::begin_batch(moment now) {
+  sequential_ = is_sequential(slots_, setup_.tools);
+  phase_ = phase::running_tools;
+  if (sequential_) {
+    prepare_slot(0, now);
+  } else {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      prepare_slot(i, now);
+      // Calls behind the one that met the stop get no result; the request
+      // builder repairs that.
+      if (stopping_) {
+        slots_.resize(i + 1);
+        break;
+      }
+    }
+  }
+  after_preparation(now);
+}
+
+void turn_loop::refuse_batch(moment now) {
+  phase_ = phase::running_tools;
+  sequential_ = false;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    auto told = event(harness_event_kind::tool_start);
+    told.call_id = slots_[i].call.id;
+    told.tool_name = slots_[i].call.name;
+    told.arguments = slots_[i].call.arguments;
+    push(effect::emit{std::move(told)});
+    ++stats_.tool_calls;
+    slots_[i].started_ms = now.clock_ms;
+    end_slot(i, cut_reply_outcome(), now);
+  }
+  after_preparation(now);
+}
+
+void turn_loop::prepare_slot(size_t index, moment now) {
+  auto& slot = slots_[index];
+  auto told = event(harness_event_kind::tool_start);
+  told.call_id = slot.call.id;
+  told.tool_name = slot.call.name;
+  told.arguments = slot.call.arguments;
+  push(effect::emit{std::move(told)});
+  ++stats_.tool_calls;
+  slot.started_ms = now.clock_ms;
+  auto prepared = prepare_call(slot.call, setup_.tools);
+  if (prepared.refusal) {
+    end_slot(index, std::move(*prepared.refusal), now);
+    return;
+  }
+  if (stopping_) {
+    end_slot(index, aborted_outcome(), now);
+    return;
+  }
+  slot.state = tool_slot::progress::running;
+  slot.tool = prepared.tool;
+  push(effect::run_tool{index, prepared.tool, std::move(prepared.invocation)});
+}
+
+void turn_loop::end_slot(size_t index, tool_outcome outcome, moment now) {
+  auto& slot = slots_[index];
+  normalise(outcome);
+  slot.state = tool_slot::progress::done;
+  slot.outcome = std::move(outcome);
+  auto told = event(harness_event_kind::tool_end);
+  told.call_id = slot.call.id;
+  told.tool_name = slot.call.name;
+  told.outcome = slot.outcome;
+  told.duration_ms = now.clock_ms - slot.started_ms;
+  push(effect::emit{std::move(told)});
+}
+
+bool turn_loop::any_running() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const auto& slot) {
+    return slot.state == tool_slot::progress::running;
+  });
+}
+
+/// Stores what is complete: one result when calls run in turn, else all.
+void turn_loop::after_preparation(moment now) {
+  if (any_running())
+    return;
+  store_results(unstored_, sequential_ ? unstored_ + 1 : slots_.size(), now);
+}
+
+loop_effects turn_loop::tool_done(size_t slot, tool_outcome outcome,
+                                  moment now) {
+  if (phase_ != phase::running_tools || slot >= slots_.size()
+      || slots_[slot].state != tool_slot::progress::running)
+    return {};
+  end_slot(slot, std::move(outcome), now);
+  after_preparation(now);
+  return take();
+}
+
+void turn_loop::store_results(size_t begin, size_t end, moment now) {
+  std::vector<session_entry> entries;
+  for (auto i = begin; i < end; ++i) {
+    auto message = result_message(slots_[i], now.wall_ms);
+    entries.push_back(entry_of(message));
+    pending_.push_back(std::move(message));
+  }
+  unstored_ = end;
+  append(std::move(entries), phase::storing_results);
+}
+
+void turn_loop::results_stored(moment now) {
+  if (unstored_ < slots_.size() && !stopping_) {
+    phase_ = phase::running_tools;
+    prepare_slot(unstored_, now);
+    after_preparation(now);
+    return;
+  }
+  end_batch(now);
+}
+
+void turn_loop::end_batch(moment now) {
+  end_turn(caller_);
+  auto terminated =
+    unstored_ == slots_.size()
+    && std::all_of(slots_.begin(), slots_.end(),
+                   [](const auto& slot) { return slot.outcome.terminate; });
+  slots_.clear();
+  if (terminated && !stopping_) {
+    emit(harness_event_kind::agent_end);
+    settle_answered(now);
+    return;
+  }
+  begin_turn();
+  next_call(now);
+}
+
+} // namespace bureau::harness
