@@ -207,6 +207,14 @@ session_context session_tree::context() const {
       if (nodes_[path[i]].id == kept)
         begin = i;
   }
+  // Messages are large values: growing step by step would copy them and leave
+  // room for twice as many.
+  auto count = result.messages.size();
+  for (auto i = begin; i < path.size(); ++i)
+    if (may_speak(nodes_[path[i]].type))
+      ++count;
+  result.messages.reserve(count);
+  result.entry_ids.reserve(count);
   for (auto i = begin; i < path.size(); ++i)
     if (i != last)
       emit(nodes_[path[i]]);

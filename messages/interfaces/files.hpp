@@ -69,8 +69,8 @@ struct file_outcome {
   int64_t modified_ns = 0;
   uint32_t mode = 0;
   bool end_of_file = false;
-  /// Hard links of a regular file (read, read_range, stat): a session or log
-  /// file with more than one is refused (decision B16).
+  /// Hard links (stat): a session file with more than one is refused
+  /// (decision B16).
   uint64_t links = 0;
   friend bool operator==(const file_outcome&, const file_outcome&) = default;
 };

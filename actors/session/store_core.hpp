@@ -1,0 +1,82 @@
+#pragma once
+
+#include "messages/codec/session_record.hpp"
+#include "messages/identity/workspace.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Names and rules of the sessions directory of an office (office note, section
+/// 9). Pure: what is on the disk comes in as text.
+namespace bureau::session {
+
+/// Name of the pointer file.
+inline constexpr std::string_view pointer_name = "current";
+/// Directory of the sessions directory that reset threads go to.
+inline constexpr std::string_view archive_name = "archive";
+
+/// `2026-04-05T00-00-12-345Z_7b54cf90.jsonl`.
+std::string main_file_name(int64_t created_ms, std::string_view session_id);
+
+/// Whether a name has the form of a top-level session file.
+bool is_main_file_name(std::string_view name);
+
+/// Creation time that a top-level file's name tells.
+std::optional<int64_t> main_file_time(std::string_view name);
+
+/// `<suffix>.jsonl`, or nothing for a suffix that is no safe file name: empty,
+/// `.`, `..`, with a separator or a control character, too long, or one that
+/// could be taken for a top-level file.
+std::optional<std::string> thread_file_name(std::string_view suffix);
+
+/// `2026-04-05T00-00-12-345Z_<suffix>.jsonl`, below the archive directory.
+std::string archive_file_name(int64_t now_ms, std::string_view suffix);
+
+/// The file name that a pointer's content gives; nothing unless it is one
+/// single, visible path segment.
+std::optional<std::string> pointer_target(std::string_view content);
+
+/// What a file that may be a session holds.
+enum class file_state : uint8_t {
+  /// Nothing but white space, or no file.
+  empty,
+  /// Its first line is a session object: it can be opened, or is corrupted.
+  session,
+  /// No session object in front, and nothing behind it that could be lost.
+  foreign,
+  /// No session object in front, but entries of a session behind it.
+  damaged,
+};
+
+file_state state_of(std::string_view text);
+
+/// A top-level file as a possible parent of a thread.
+struct parent_candidate {
+  std::string name;
+  std::string id;
+  int64_t created_ms = 0;
+};
+
+/// Time of the root of a thread whose suffix is a decimal number of seconds.
+std::optional<int64_t> thread_time(std::string_view suffix);
+
+/// Names of top-level files that may have been current when a thread began,
+/// newest first. Their headers decide; the times in names only rule out what is
+/// much younger than the thread.
+std::vector<std::string> parent_names(const std::vector<std::string>& names,
+                                      int64_t thread_ms);
+
+/// Id and time of a header line; nothing when it cannot be a parent.
+std::optional<parent_candidate> read_candidate(std::string_view name,
+                                               std::string_view beginning);
+
+/// Path of a session file for the journal, relative to the workspace root.
+std::string journal_path(const office& place, std::string_view name);
+
+/// Absolute path of a session file, for headers and sentences.
+std::string session_path(const office& place, std::string_view name);
+
+} // namespace bureau::session

@@ -1,0 +1,362 @@
+#include "actors/kit/requests.hpp"
+#include "actors/session/store_state.hpp"
+#include "messages/limits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace bureau::session {
+
+namespace {
+
+constexpr const char* log_file = "log.jsonl";
+
+std::string in_sessions(const std::string& file) {
+  return "sessions/" + file;
+}
+
+} // namespace
+
+template <class Next>
+void session_store_state::file_request(file_job job, Next next, failure fail) {
+  kit::bounded_request(self_, services_.files, limits::disk_timeout,
+                       atom::file_v, std::move(job))
+    .then(std::move(next),
+          [fail = std::move(fail)](caf::error& reason) { fail(reason); });
+}
+
+// -- reading ------------------------------------------------------------------
+
+void session_store_state::stat_file(const std::string& file,
+                                    with<candidate> next, failure fail) {
+  file_request(
+    job(file_op::stat, in_sessions(file)),
+    [file, next](const file_outcome& found) {
+      candidate result;
+      result.name = file;
+      result.kind = found.kind;
+      result.size = found.size;
+      result.device = found.device;
+      result.inode = found.inode;
+      result.links = found.links;
+      next(std::move(result));
+    },
+    std::move(fail));
+}
+
+void session_store_state::read_text(candidate found, with<candidate> next,
+                                    failure fail) {
+  if (found.kind != file_kind::regular)
+    return next(std::move(found));
+  auto path = path_of(found.name);
+  if (found.links > 1)
+    return fail(make_failure(errc::denied,
+                             "The session file " + path
+                               + " has a second hard link and is not opened; "
+                                 "remove the other name of the file."));
+  if (found.size > limits::session_file_bytes)
+    return fail(make_failure(errc::too_large,
+                             "The session file " + path
+                               + " is too large to be opened; start a new "
+                                 "session with /new."));
+  found.text.reserve(found.size);
+  read_more(std::move(found), std::move(next), std::move(fail));
+}
+
+void session_store_state::read_more(candidate found, with<candidate> next,
+                                    failure fail) {
+  auto part = job(file_op::read_range, in_sessions(found.name));
+  part.offset = found.text.size();
+  part.length = limits::session_read_bytes;
+  auto state = std::make_shared<candidate>(std::move(found));
+  file_request(
+    std::move(part),
+    [this, state, next, fail](const file_outcome& read) {
+      state->text += read.bytes;
+      if (read.end_of_file || read.bytes.empty())
+        next(std::move(*state));
+      else if (state->text.size() > limits::session_file_bytes)
+        fail(make_failure(errc::too_large, "The session file "
+                                             + path_of(state->name)
+                                             + " grew while it was read."));
+      else
+        read_more(std::move(*state), next, fail);
+    },
+    fail);
+}
+
+void session_store_state::read_header(const std::string& file, size_t bytes,
+                                      with<std::string> next, failure fail) {
+  auto part = job(file_op::read_range, in_sessions(file));
+  part.length = bytes;
+  file_request(
+    std::move(part),
+    [this, file, bytes, next, fail](file_outcome& read) {
+      auto complete = read.end_of_file || first_line(read.bytes).has_value();
+      if (complete || bytes >= limits::session_header_bytes)
+        next(std::move(read.bytes));
+      else
+        read_header(file, limits::session_header_bytes, next, fail);
+    },
+    // A file that cannot be read is no parent; that is no failure.
+    [next](const caf::error&) { next({}); });
+}
+
+void session_store_state::read_log(size_t bytes, with<log_contents> next,
+                                   failure fail) {
+  file_request(
+    job(file_op::stat, log_file),
+    [this, bytes, next, fail](const file_outcome& found) {
+      if (found.kind != file_kind::regular)
+        return next({});
+      auto part = job(file_op::read_range, log_file);
+      part.offset = found.size > bytes ? found.size - bytes : 0;
+      // Records may arrive between the two jobs.
+      part.length = bytes + limits::message_text_bytes;
+      auto whole = part.offset == 0;
+      file_request(
+        std::move(part),
+        [this, whole, next](const file_outcome& read) {
+          auto log = read_log_tail(read.bytes, whole, place_.log_path);
+          for (const auto& warning : log.warnings)
+            warn(warning);
+          next(std::move(log));
+        },
+        fail);
+    },
+    fail);
+}
+
+void session_store_state::read_pointer(with<std::optional<std::string>> next,
+                                       failure fail) {
+  auto read = job(file_op::read, "sessions/" + std::string{pointer_name});
+  read.length = limits::session_pointer_bytes;
+  kit::bounded_request(self_, services_.files, limits::disk_timeout,
+                       atom::file_v, std::move(read))
+    .then(
+      [this, next](const file_outcome& found) {
+        auto target = pointer_target(found.bytes);
+        if (!target)
+          warn("The pointer " + path_of(std::string{pointer_name})
+               + " names no session file; it is ignored.");
+        next(std::move(target));
+      },
+      [this, next, fail](caf::error& reason) {
+        switch (code_of(reason)) {
+        case errc::not_found:
+          return next(std::nullopt);
+        case errc::denied:
+        case errc::is_directory:
+        case errc::too_large:
+          warn("The pointer " + path_of(std::string{pointer_name})
+               + " is ignored: " + sentence_of(reason));
+          return next(std::nullopt);
+        default:
+          fail(reason);
+        }
+      });
+}
+
+void session_store_state::list_sessions(with<std::vector<std::string>> next,
+                                        failure fail) {
+  kit::bounded_request(self_, services_.files, limits::disk_timeout,
+                       atom::file_v, job(file_op::list, "sessions"))
+    .then([next](file_outcome& found) { next(std::move(found.names)); },
+          [next, fail](caf::error& reason) {
+            if (code_of(reason) == errc::not_found)
+              next({});
+            else
+              fail(reason);
+          });
+}
+
+// -- writing ------------------------------------------------------------------
+
+void session_store_state::make_directory(const std::string& path, step next,
+                                         failure fail) {
+  auto make = job(file_op::ensure_directory, path);
+  make.mode = 0700;
+  file_request(
+    std::move(make), [next](const file_outcome&) { next(); }, std::move(fail));
+}
+
+void session_store_state::write_file(const std::string& file, std::string bytes,
+                                     step next, failure fail) {
+  auto write = job(file_op::write_atomic, in_sessions(file));
+  write.bytes = std::move(bytes);
+  file_request(
+    std::move(write), [next](const file_outcome&) { next(); }, std::move(fail));
+}
+
+void session_store_state::rename_file(const std::string& file,
+                                      const std::string& target, step next,
+                                      failure fail) {
+  auto move = job(file_op::rename, in_sessions(file));
+  move.to = in_sessions(target);
+  file_request(
+    std::move(move), [next](const file_outcome&) { next(); }, std::move(fail));
+}
+
+void session_store_state::seal(const std::string& file, step next,
+                               failure fail) {
+  kit::bounded_request(self_, services_.journal, limits::disk_timeout,
+                       atom::seal_v, journal_root::workspace,
+                       journal_path(place_, file))
+    .then([next](caf::ok_atom) { next(); },
+          [fail](caf::error& reason) { fail(reason); });
+}
+
+void session_store_state::remember_identity(step next, failure fail) {
+  stat_file(
+    file_,
+    [this, next, fail](candidate found) {
+      if (found.kind != file_kind::regular
+          || found.size != tree_->disk_size()) {
+        auto error = foreign_change("it is not the file that was just written");
+        forget();
+        return fail(std::move(error));
+      }
+      device_ = found.device;
+      inode_ = found.inode;
+      next();
+    },
+    fail);
+}
+
+void session_store_state::rewrite(append_plan plan, uint64_t expected_size,
+                                  step next, failure fail) {
+  stat_file(
+    file_,
+    [this, plan = std::move(plan), expected_size, next,
+     fail](candidate found) mutable {
+      auto same = found.kind == file_kind::regular
+                  && found.size == expected_size
+                  && (inode_ == 0 || found.inode == inode_);
+      if (!same) {
+        auto error = foreign_change("it has " + std::to_string(found.size)
+                                    + " bytes instead of "
+                                    + std::to_string(expected_size));
+        forget();
+        return fail(std::move(error));
+      }
+      auto doubt = [this, fail](caf::error reason) {
+        doubtful_ = tree_.has_value();
+        fail(std::move(reason));
+      };
+      auto written = [this, plan, next, doubt] {
+        tree_->commit_rewritten(plan);
+        inode_ = 0;
+        remember_identity(next, doubt);
+      };
+      seal(
+        file_,
+        [this, plan, written, doubt] {
+          write_file(file_, tree_->rewritten(plan), written, doubt);
+        },
+        fail);
+    },
+    fail);
+}
+
+void session_store_state::append_entries(
+  const std::vector<session_entry>& entries,
+  with<std::vector<std::string>> next, failure fail) {
+  if (entries.empty())
+    return next({});
+  if (doubtful_)
+    return verify(
+      [this, entries, next, fail] { append_entries(entries, next, fail); },
+      fail);
+  auto plan =
+    tree_->plan_append(entries, services_.wall->now_ms(), *services_.chance);
+  if (plan.fault.code != errc::none)
+    return fail(make_failure(plan.fault.code, "A session entry was refused: "
+                                                + plan.fault.what + "."));
+  // One record of the journal is one unit; what does not fit goes the long way
+  // so that it still is one.
+  constexpr size_t headroom = 4096;
+  if (!tree_->needs_rewrite()
+      && plan.bytes.size() + headroom <= limits::journal_frame_bytes)
+    return append_plan_bytes(std::move(plan), std::move(next), std::move(fail));
+  auto ids = plan.ids;
+  rewrite(
+    std::move(plan), tree_->disk_size(), [ids, next] { next(ids); },
+    std::move(fail));
+}
+
+void session_store_state::append_plan_bytes(append_plan plan,
+                                            with<std::vector<std::string>> next,
+                                            failure fail) {
+  journal_record record;
+  record.root = journal_root::workspace;
+  record.path = journal_path(place_, file_);
+  record.bytes = plan.bytes;
+  record.level = durability::lazy;
+  kit::bounded_request(self_, services_.journal, limits::disk_timeout,
+                       atom::append_v, std::move(record))
+    .then([this, plan = std::move(plan), next, fail](
+            uint64_t offset) { handle_appended(plan, offset, next, fail); },
+          [this, fail](caf::error& reason) {
+            doubtful_ = true;
+            fail(reason);
+          });
+}
+
+void session_store_state::handle_appended(append_plan plan, uint64_t offset,
+                                          with<std::vector<std::string>> next,
+                                          failure fail) {
+  auto expected = tree_->disk_size();
+  if (offset == expected) {
+    tree_->commit(plan);
+    return next(plan.ids);
+  }
+  if (offset == 0) {
+    // The file was gone or emptied, and now holds our lines alone. Nobody
+    // else's content is lost by putting the whole session back.
+    warn("The session file " + path_of(file_)
+         + " had disappeared; it is written again.");
+    inode_ = 0;
+    auto size = plan.bytes.size();
+    auto ids = plan.ids;
+    return rewrite(
+      std::move(plan), size, [ids, next] { next(ids); }, std::move(fail));
+  }
+  auto error =
+    foreign_change("it had " + std::to_string(offset) + " bytes instead of "
+                   + std::to_string(expected));
+  forget();
+  fail(std::move(error));
+}
+
+void session_store_state::verify(step next, failure fail) {
+  stat_file(
+    file_,
+    [this, next, fail](candidate found) {
+      read_text(
+        std::move(found),
+        [this, next, fail](candidate read) {
+          auto leaf = std::string{tree_->leaf()};
+          auto opened = session_tree::open(std::move(read.text), origin());
+          if (!opened)
+            return fail(make_failure(opened.fault.code,
+                                     describe(opened.fault, path_of(file_))));
+          // What the failed write left behind becomes a branch of its own.
+          if (read.kind != file_kind::regular
+              || opened.tree->header().id != tree_->header().id
+              || !opened.tree->select(leaf)) {
+            auto error = foreign_change("it is another session");
+            forget();
+            return fail(std::move(error));
+          }
+          tree_ = std::move(opened.tree);
+          device_ = read.device;
+          inode_ = read.inode;
+          doubtful_ = false;
+          next();
+        },
+        fail);
+    },
+    fail);
+}
+
+} // namespace bureau::session

@@ -1,0 +1,174 @@
+#pragma once
+
+#include "actors/kit/promise_guard.hpp"
+#include "actors/session/session_store.hpp"
+#include "actors/session/store_core.hpp"
+#include "messages/codec/session_tree.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bureau::session {
+
+/// The session store of one key.
+///
+///   (open, session_open)     → session_context   ⇒ open
+///   (append, session_append) → ids               ⇒ append
+///   (load)                   → session_context   ⇒ load
+///   (locate, message id)     → cause_report      ⇒ locate
+///   (reset, session_open)    → session_context   ⇒ reset
+///   (close)                  → ok                ⇒ close
+///
+/// A request is a chain of steps, each of which ends in a file or journal job
+/// and goes on in a continuation. Requests never overlap: `run` starts the next
+/// one when the one before has answered, so that a step may use the members
+/// without asking who else does. Lives as long as its session; owned by it.
+class session_store_state {
+public:
+  using pointer = session_store_actor::stateful_pointer<session_store_state>;
+
+  static inline const char* name = "session_store";
+
+  explicit session_store_state(pointer self) : self_(self) {}
+
+  void init(store_services services, office place, std::string session_key);
+  session_store_actor::behavior_type make_behavior();
+
+private:
+  using failure = std::function<void(caf::error)>;
+  using step = std::function<void()>;
+  template <class T>
+  using with = std::function<void(T)>;
+
+  /// What a name in the sessions directory stands for.
+  struct candidate {
+    std::string name;
+    file_kind kind = file_kind::absent;
+    uint64_t size = 0;
+    uint64_t device = 0;
+    uint64_t inode = 0;
+    uint64_t links = 0;
+    std::string text;
+  };
+
+  /// Session that a thread branched from.
+  struct lineage {
+    std::string path;
+    std::string id;
+  };
+
+  // -- handlers (session_store.cpp) -------------------------------------------
+
+  caf::result<session_context> open(const session_open& request);
+  caf::result<std::vector<std::string>> append(const session_append& request);
+  caf::result<session_context> load();
+  caf::result<cause_report> locate(const std::string& message_id);
+  caf::result<session_context> reset(const session_open& request);
+  caf::result<caf::ok_atom> close();
+
+  bool submit(step job);
+  void finish();
+  void pump();
+
+  // -- opening (store_open.cpp) -----------------------------------------------
+
+  /// Makes sure that the tree is open and says what the disk says.
+  void ensure_open(const std::string& current, step next, failure fail);
+  void open_found(candidate found, const std::string& current, step next,
+                  failure fail);
+  void find_file(with<candidate> next, failure fail);
+  void create(const std::string& current, step next, failure fail);
+  void create_with(session_header header, const std::string& current, step next,
+                   failure fail);
+  void find_lineage(with<lineage> next, failure fail);
+  void try_parents(std::vector<std::string> names, size_t position,
+                   int64_t thread_ms, with<lineage> next, failure fail);
+  void current_as_parent(with<lineage> next, failure fail);
+  void sync(const std::string& current, step next, failure fail);
+
+  // -- starting afresh (store_reset.cpp) --------------------------------------
+
+  void start_afresh(const session_open& request, step next, failure fail);
+  void kept_lineage(const std::string& beginning, with<lineage> next,
+                    failure fail);
+  void archive(const candidate& old, int64_t stamp_ms, step next, failure fail);
+  void archive_as(const candidate& old, const std::string& target, step next,
+                  failure fail);
+  void begin_reset_file(session_header header, const std::string& current,
+                        step next, failure fail);
+
+  // -- the disk (store_disk.cpp) ----------------------------------------------
+
+  void stat_file(const std::string& file, with<candidate> next, failure fail);
+  /// Fills in the text of a regular file.
+  void read_text(candidate found, with<candidate> next, failure fail);
+  void read_more(candidate found, with<candidate> next, failure fail);
+  void read_header(const std::string& file, size_t bytes,
+                   with<std::string> next, failure fail);
+  void read_log(size_t bytes, with<log_contents> next, failure fail);
+  void read_pointer(with<std::optional<std::string>> next, failure fail);
+  void list_sessions(with<std::vector<std::string>> next, failure fail);
+  void make_directory(const std::string& path, step next, failure fail);
+  void write_file(const std::string& file, std::string bytes, step next,
+                  failure fail);
+  void rename_file(const std::string& file, const std::string& target,
+                   step next, failure fail);
+  void seal(const std::string& file, step next, failure fail);
+  /// Puts the tree with a plan in the place of its file.
+  void rewrite(append_plan plan, uint64_t expected_size, step next,
+               failure fail);
+  void append_entries(const std::vector<session_entry>& entries,
+                      with<std::vector<std::string>> next, failure fail);
+  void append_plan_bytes(append_plan plan, with<std::vector<std::string>> next,
+                         failure fail);
+  void handle_appended(append_plan plan, uint64_t offset,
+                       with<std::vector<std::string>> next, failure fail);
+  /// Reads the file again after a write whose fate is unknown.
+  void verify(step next, failure fail);
+  void remember_identity(step next, failure fail);
+
+  template <class Next>
+  void file_request(file_job job, Next next, failure fail);
+
+  // -- small things -----------------------------------------------------------
+
+  file_job job(file_op op, std::string path) const;
+  session_header new_header(lineage from) const;
+  session_context context() const;
+  history_scope scope(const std::string& current) const;
+  history_clock clock() const;
+  session_origin origin() const;
+  std::string path_of(const std::string& file) const;
+  caf::error foreign_change(const std::string& what) const;
+  void forget();
+  void warn(const std::string& text) const;
+
+  pointer self_;
+  store_services services_;
+  office place_;
+  std::string label_;
+  /// Suffix of the key; nothing at the top level.
+  std::optional<std::string> suffix_;
+  /// The open session; nothing while closed.
+  std::optional<session_tree> tree_;
+  /// Name of its file in the sessions directory, and what the file is.
+  std::string file_;
+  uint64_t device_ = 0;
+  uint64_t inode_ = 0;
+  /// A write failed: the file may or may not hold what was written.
+  bool doubtful_ = false;
+  std::deque<step> waiting_;
+  bool running_ = false;
+  bool pumping_ = false;
+  kit::promise_guard<session_context> contexts_;
+  kit::promise_guard<std::vector<std::string>> appends_;
+  kit::promise_guard<cause_report> reports_;
+  kit::promise_guard<caf::ok_atom> closes_;
+};
+
+} // namespace bureau::session
