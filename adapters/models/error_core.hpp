@@ -1,0 +1,71 @@
+#pragma once
+
+#include "messages/interfaces/http.hpp"
+#include "messages/interfaces/model.hpp"
+
+#include <boost/json/fwd.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// From what a provider or the network said to a typed failure (decision B28)
+/// and one sentence for people.
+namespace bureau::models {
+
+/// A failure and its sentence. The sentence is one line, at most
+/// limits::provider_error_chars UTF-16 units, without secrets.
+struct call_failure {
+  model_error error;
+  std::string message;
+};
+
+/// Who is asked and what must not be repeated.
+struct failure_context {
+  std::string provider;
+  /// Values that never appear in a sentence: the key, secret headers.
+  std::vector<std::string> secrets;
+};
+
+/// The context of a request.
+failure_context failure_context_of(const model_choice& choice);
+
+/// An answer with a status other than 2xx.
+/// @param body as much of it as was kept; may be cut
+/// @param now_ms wall clock, for a Retry-After that is a date
+call_failure http_failure(const failure_context& context, uint32_t status,
+                          const std::vector<header_field>& headers,
+                          std::string_view body, int64_t now_ms);
+
+/// An error object that came inside a stream or a 200 answer: the value of an
+/// `error` member, or a whole error event.
+call_failure stream_failure(const failure_context& context,
+                            const boost::json::value& error);
+
+/// A transfer that ended badly.
+/// @param http_status of the answer, 0 when none had come
+call_failure transport_failure(const failure_context& context, http_error error,
+                               const std::string& detail, uint32_t http_status);
+
+/// A stream that ended before the event that closes it.
+call_failure truncated_failure(const failure_context& context);
+
+/// Bytes that are no event stream of this api.
+call_failure protocol_failure(const failure_context& context,
+                              std::string_view what);
+
+/// A deadline of ours. `what`: "the first byte", "more of the answer", …
+call_failure deadline_failure(const failure_context& context,
+                              std::string_view what, int64_t waited_ms);
+
+/// The end on request of the caller.
+call_failure aborted_failure();
+
+/// A request that cannot be made.
+call_failure local_failure(model_error_class error, std::string sentence);
+
+/// Replaces every secret by [redacted]; short ones only where they stand alone.
+std::string redacted(std::string text, const std::vector<std::string>& secrets);
+
+} // namespace bureau::models
