@@ -1,0 +1,82 @@
+#pragma once
+
+#include "actors/office/ledger_core.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// How the answers of an office reach the user (decisions A3 and A15), decided
+/// without an actor. Instants are Unix milliseconds.
+namespace bureau::offices {
+
+/// Sentences that people see.
+namespace wording {
+
+inline constexpr const char* nothing_running = "_Nothing running._";
+inline constexpr const char* interrupted_by_restart =
+  "I was interrupted by a restart before I finished this. Send it again to "
+  "retry.";
+inline constexpr const char* interrupted_by_fault =
+  "I was interrupted by an internal error before I finished this. Send it "
+  "again to retry.";
+inline constexpr const char* sent_again_after_restart =
+  "(sent again after a restart; you may see this twice)";
+inline constexpr const char* sent_again =
+  "(sent again; you may see this twice)";
+
+} // namespace wording
+
+/// Whether a platform drops a repeated post by its nonce.
+bool platform_dedupes(platform_id platform);
+
+/// What the office remembers of a delivery besides the ledger.
+struct delivery_memory {
+  /// Attempts that failed.
+  uint32_t attempts = 0;
+  /// The message that an edit would replace is gone: post instead.
+  bool post_instead = false;
+  /// The uncertainty came from a restart, not from the transport.
+  bool after_restart = false;
+};
+
+/// The operation that delivers an entry's answer.
+/// @param streams the transport takes edits of interim messages
+outbound plan_delivery(const ledger_entry& entry, const delivery_memory& memory,
+                       bool streams);
+
+/// The record that goes before the operation: `sending`.
+ledger_record sending_record(const ledger_entry& entry, const outbound& plan);
+
+enum class delivery_verdict : uint8_t {
+  sent,
+  /// Back to produced, again after a while.
+  retry,
+  /// It may have happened: once more, with a label.
+  ambiguous,
+  /// The edited message is gone: a new message, at once.
+  post_instead,
+  undeliverable,
+  /// The run was stopped; the transport dropped the answer.
+  stopped,
+};
+
+struct delivery_step {
+  delivery_verdict verdict = delivery_verdict::sent;
+  /// retry, ambiguous: wait before the next attempt.
+  int64_t delay_ms = 0;
+};
+
+/// What follows from an outcome.
+delivery_step judge_delivery(const ledger_entry& entry, const outbound& plan,
+                             const delivered& outcome, uint32_t attempts,
+                             int64_t now_ms);
+
+/// An error reply of a transport as an outcome: before `sending` was recorded
+/// nothing can have happened.
+delivered outcome_of_error(const ledger_entry& entry, std::string detail);
+
+/// Notices that are constant texts.
+outbound make_notice(const conversation_event& event, std::string text);
+
+} // namespace bureau::offices

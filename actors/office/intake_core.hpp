@@ -1,0 +1,55 @@
+#pragma once
+
+#include "messages/errc.hpp"
+#include "messages/interfaces/office.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The platform-neutral part of the intake order (decision A2), pure.
+namespace bureau::offices {
+
+enum class intake_action : uint8_t {
+  /// Malformed or foreign: never taken.
+  refuse,
+  duplicate,
+  /// A magic word: act, then log.
+  stop,
+  /// To the chat log only.
+  log_only,
+  /// To the ledger and the chat log, then to its session.
+  accept,
+};
+
+struct intake_verdict {
+  intake_action action = intake_action::accept;
+  std::string session_key;
+  /// refuse: code and sentence.
+  errc code = errc::none;
+  std::string sentence;
+};
+
+/// Decides about one update of this office.
+/// @param place the office; a request for another address is foreign
+/// @param seen the message id was seen before
+/// @param now_ms wall clock
+intake_verdict judge_intake(const intake_request& request,
+                            const office_address& place, bool seen,
+                            int64_t now_ms);
+
+/// Text of a message, well-formed and within limits::message_text_bytes.
+std::string bounded_text(std::string_view text);
+
+/// Which session key a magic word stops: the message's own, else the bare one,
+/// else, as far as the scope allows, the only one of this conversation. Empty:
+/// no turn there.
+/// @param current keys with a current turn (decision A5), each once
+/// @param session_key key of the message
+/// @param top_level the adapter named no thread
+std::string stop_target(const std::vector<std::string>& current,
+                        std::string_view session_key,
+                        std::string_view conversation_id, bool top_level,
+                        stop_scope scope);
+
+} // namespace bureau::offices

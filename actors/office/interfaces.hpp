@@ -1,0 +1,19 @@
+#pragma once
+
+#include "messages/interfaces/office.hpp"
+
+/// What passes only between `offices` and its offices.
+namespace bureau::offices {
+
+/// An office as its parent sees it.
+using office_child_actor = office_actor::extend<
+  // Goes to sleep: true when nothing is open and every session let go; the
+  // office has ended then. False: it stays awake.
+  caf::replies_to<atom::dispose>::with<bool>>;
+
+/// `offices` as its children see it.
+using offices_parent_actor = offices_actor::extend<
+  // The number of open ledger entries of an office became or ceased to be zero.
+  caf::reacts_to<atom::settled, office_address, uint64_t>>;
+
+} // namespace bureau::offices

@@ -1,0 +1,124 @@
+#include "actors/office/journal_file.hpp"
+
+#include "actors/kit/requests.hpp"
+#include "messages/limits.hpp"
+
+#include <caf/all.hpp>
+
+#include <utility>
+
+namespace bureau::offices {
+
+void journal_file::init(self_pointer self, journal_actor journal,
+                        journal_root root, std::string path) {
+  self_ = self;
+  journal_ = std::move(journal);
+  root_ = root;
+  path_ = std::move(path);
+}
+
+void journal_file::found(uint64_t size, bool torn) {
+  size_ = size;
+  torn_ = torn;
+}
+
+void journal_file::append(std::string line, durability level, done then) {
+  if (rewriting_) {
+    if (waiting_.size() >= limits::office_waiting) {
+      then(
+        make_failure(errc::queue_full, "too many records wait for " + path_));
+      return;
+    }
+    waiting_.push_back({std::move(line), level, std::move(then)});
+    return;
+  }
+  send({std::move(line), level, std::move(then)});
+}
+
+void journal_file::send(waiting next) {
+  journal_record record;
+  record.root = root_;
+  record.path = path_;
+  record.level = next.level;
+  // A power cut may have left half a line; it must not swallow the next one.
+  if (std::exchange(torn_, false))
+    record.bytes = "\n";
+  record.bytes += next.line;
+  if (record.bytes.size() > limits::journal_frame_bytes) {
+    next.then(make_failure(errc::too_large,
+                           "a record for " + path_ + " is "
+                             + std::to_string(record.bytes.size())
+                             + " bytes long; the journal takes "
+                             + std::to_string(limits::journal_frame_bytes)));
+    return;
+  }
+  ++under_way_;
+  auto length = record.bytes.size();
+  auto then = std::make_shared<done>(std::move(next.then));
+  kit::bounded_request(self_, journal_, limits::disk_timeout, atom::append_v,
+                       std::move(record))
+    .then(
+      [this, then, length](uint64_t offset) {
+        --under_way_;
+        size_ = std::max(size_, offset + length);
+        (*then)(caf::none);
+        begin_rewrite();
+      },
+      [this, then](caf::error& reason) {
+        --under_way_;
+        // The record may or may not have reached the file, perhaps in part.
+        torn_ = true;
+        (*then)(reason);
+        begin_rewrite();
+      });
+}
+
+void journal_file::rewrite(const files_actor& files, std::string absolute,
+                           std::function<std::string()> content, done then) {
+  if (rewriting_)
+    return;
+  rewriting_ = true;
+  replacement_ = {files, std::move(absolute), std::move(content),
+                  std::move(then)};
+  begin_rewrite();
+}
+
+void journal_file::begin_rewrite() {
+  if (!rewriting_ || under_way_ > 0 || !replacement_.content)
+    return;
+  auto content = std::exchange(replacement_.content, nullptr);
+  kit::bounded_request(self_, journal_, limits::disk_timeout, atom::seal_v,
+                       root_, path_)
+    .then([this, content](caf::ok_atom) { write(content()); },
+          [this](caf::error& reason) { end_rewrite(reason); });
+}
+
+void journal_file::write(std::string content) {
+  auto length = content.size();
+  file_job job;
+  job.reason = "office";
+  job.op = file_op::write_atomic;
+  job.path = replacement_.absolute;
+  job.bytes = std::move(content);
+  kit::bounded_request(self_, replacement_.files, limits::disk_timeout,
+                       atom::file_v, std::move(job))
+    .then(
+      [this, length](const file_outcome&) {
+        size_ = length;
+        torn_ = false;
+        end_rewrite(caf::none);
+      },
+      [this](caf::error& reason) { end_rewrite(reason); });
+}
+
+void journal_file::end_rewrite(const caf::error& reason) {
+  rewriting_ = false;
+  auto then = std::move(replacement_.then);
+  replacement_ = {};
+  auto held = std::exchange(waiting_, {});
+  for (auto& next : held)
+    send(std::move(next));
+  then(reason);
+}
+
+} // namespace bureau::offices

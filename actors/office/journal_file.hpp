@@ -1,0 +1,78 @@
+#pragma once
+
+#include "actors/office/interfaces.hpp"
+#include "messages/interfaces/files.hpp"
+#include "messages/interfaces/journal.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+
+namespace bureau::offices {
+
+/// A journalled file of an office, as part of the office's state: appends in
+/// order, mends a torn end first, and can be rewritten. It is the file's only
+/// writer in the process (decision A13).
+class journal_file {
+public:
+  using self_pointer = office_child_actor::pointer;
+  /// An empty error: the append is as durable as it was asked to be.
+  using done = std::function<void(const caf::error&)>;
+
+  journal_file() = default;
+  journal_file(const journal_file&) = delete;
+  journal_file& operator=(const journal_file&) = delete;
+
+  /// @param path relative to the root
+  void init(self_pointer self, journal_actor journal, journal_root root,
+            std::string path);
+
+  /// What was found on disk.
+  void found(uint64_t size, bool torn);
+
+  /// Appends one line, its newline included. While the file is rewritten,
+  /// appends wait.
+  void append(std::string line, durability level, done then);
+
+  /// Replaces the whole content once no append is under way: seals the path in
+  /// the journal, then writes atomically. A failure leaves the file as it was.
+  /// @param absolute the file's absolute path
+  /// @param content asked when the writing begins
+  void rewrite(const files_actor& files, std::string absolute,
+               std::function<std::string()> content, done then);
+
+  uint64_t size() const { return size_; }
+  bool rewriting() const { return rewriting_; }
+
+private:
+  struct waiting {
+    std::string line;
+    durability level;
+    done then;
+  };
+  struct replacement {
+    files_actor files;
+    std::string absolute;
+    std::function<std::string()> content;
+    done then;
+  };
+
+  void send(waiting next);
+  void begin_rewrite();
+  void write(std::string content);
+  void end_rewrite(const caf::error& reason);
+
+  self_pointer self_ = nullptr;
+  journal_actor journal_;
+  journal_root root_ = journal_root::state;
+  std::string path_;
+  uint64_t size_ = 0;
+  bool torn_ = false;
+  size_t under_way_ = 0;
+  bool rewriting_ = false;
+  replacement replacement_;
+  std::deque<waiting> waiting_;
+};
+
+} // namespace bureau::offices

@@ -1,0 +1,360 @@
+#include "actors/office/ledger_core.hpp"
+
+#include "messages/limits.hpp"
+#include "messages/text/time_text.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace bureau::offices {
+
+namespace {
+
+/// Answers of a replay whose log line may be missing.
+constexpr size_t kept_answers = 8;
+/// Ids in one line of a compacted ledger, and about what one of them takes.
+constexpr size_t ids_per_line = 64;
+constexpr size_t bytes_per_id = 40;
+/// Fields of an entry's lines besides its texts.
+constexpr size_t bytes_per_entry = 1024;
+
+constexpr uint32_t max_attempts = 2;
+
+int64_t to_ms(std::chrono::milliseconds span) {
+  return span.count();
+}
+
+} // namespace
+
+/// The shortest lines from which a replay comes back to an entry.
+std::string compacted_lines(const ledger_entry& entry) {
+  std::string out;
+  ledger_record line;
+  line.id = entry.id;
+  line.event = entry.event;
+  line.at = text::iso_utc(entry.accepted_ms);
+  line.run = entry.run;
+  line.attempt = entry.attempt;
+  auto add = [&](ledger_state state) {
+    line.state = state;
+    out += print_ledger_line(line);
+  };
+  add(ledger_state::accepted);
+  if (entry.attempt > 0)
+    add(ledger_state::running);
+  if (entry.state == ledger_state::accepted && entry.attempt > 0)
+    add(ledger_state::accepted);
+  if (entry.produced_ms == 0)
+    return out;
+  line.at = text::iso_utc(entry.produced_ms);
+  line.text = entry.text;
+  line.covers = entry.covers;
+  line.provisional = entry.provisional;
+  line.target = entry.event.target;
+  add(ledger_state::produced);
+  line.text.reset();
+  line.of = entry.of;
+  line.op = entry.op;
+  if (!entry.answer_ref.empty() && entry.part > 0) {
+    line.ref = entry.answer_ref;
+    add(ledger_state::sending);
+    add(ledger_state::sent);
+  }
+  if (entry.state == ledger_state::produced && !entry.labelled)
+    return out;
+  line.part = entry.part;
+  line.labelled = entry.labelled;
+  line.ref = entry.ref;
+  add(ledger_state::sending);
+  if (entry.state == ledger_state::sent)
+    line.ref = entry.answer_ref;
+  if (entry.state != ledger_state::sending)
+    add(entry.state);
+  return out;
+}
+
+// -- id_window ----------------------------------------------------------------
+
+bool id_window::contains(std::string_view id) const {
+  return ids_.contains(std::string{id});
+}
+
+void id_window::add(std::string id, int64_t at_ms) {
+  if (!ids_.insert(id).second)
+    return;
+  order_.push_back({std::move(id), at_ms});
+  auto too_old = [&] {
+    return order_.size() > min_ && order_.front().at_ms < at_ms - keep_ms_;
+  };
+  while (order_.size() > max_ || too_old()) {
+    ids_.erase(order_.front().id);
+    order_.pop_front();
+  }
+}
+
+// -- ledger_core --------------------------------------------------------------
+
+ledger_core::ledger_core(office_address place)
+  : place_(std::move(place)),
+    closed_(to_ms(limits::dedupe_window), limits::dedupe_ids_min,
+            limits::dedupe_ids_max) {
+}
+
+bool closes(const ledger_record& record) {
+  return record.state == ledger_state::dead
+         || (record.state == ledger_state::sent
+             && (!record.note.empty() || record.part + 1 >= record.of));
+}
+
+bool ledger_core::legal(const ledger_entry& entry,
+                        const ledger_record& record) const {
+  using enum ledger_state;
+  auto to = record.state;
+  auto noted = to == sent && !record.note.empty();
+  auto next_part =
+    to == sending && record.part == entry.part + 1 && record.part < record.of;
+  switch (entry.state) {
+  case accepted:
+    return to == running || noted || to == dead;
+  case running:
+    return to == accepted || to == produced || to == dead;
+  case produced:
+    return to == sending || noted || to == dead;
+  case sending:
+    return next_part || (to == sent && record.note.empty()) || to == ambiguous
+           || to == produced;
+  case sent:
+    return next_part || to == dead;
+  case ambiguous:
+    return (to == sending && record.labelled)
+           || (to == sent && record.note.empty()) || to == dead;
+  case dead:
+    break;
+  }
+  return false;
+}
+
+bool ledger_core::allows(const ledger_record& record) const {
+  auto entry = find(record.id);
+  if (entry == nullptr)
+    return record.state == ledger_state::accepted
+           && !closed_.contains(record.id);
+  return legal(*entry, record);
+}
+
+bool ledger_core::apply(const ledger_record& record, int64_t at_ms) {
+  auto entry = entry_of(record.id);
+  if (entry == nullptr) {
+    if (record.state != ledger_state::accepted || closed_.contains(record.id))
+      return false;
+    ledger_entry fresh;
+    fresh.id = record.id;
+    fresh.order = next_order_++;
+    fresh.event = record.event;
+    fresh.event.address = place_;
+    fresh.event.message_id = record.id;
+    fresh.accepted_ms = at_ms;
+    orders_.emplace(fresh.id, fresh.order);
+    open_.emplace(fresh.order, std::move(fresh));
+    return true;
+  }
+  if (!legal(*entry, record))
+    return false;
+  take(*entry, record, at_ms);
+  return true;
+}
+
+void ledger_core::take(ledger_entry& entry, const ledger_record& record,
+                       int64_t at_ms) {
+  if (closes(record)) {
+    close(entry, record, at_ms);
+    return;
+  }
+  entry.state = record.state;
+  switch (record.state) {
+  case ledger_state::running:
+    entry.run = record.run;
+    entry.attempt = record.attempt;
+    entry.run_order = next_order_;
+    break;
+  case ledger_state::produced:
+    if (!record.text)
+      break;
+    entry.run = record.run;
+    entry.text = *record.text;
+    entry.covers = record.covers;
+    entry.provisional = record.provisional;
+    entry.produced_ms = at_ms;
+    break;
+  case ledger_state::sending:
+    entry.part = record.part;
+    entry.of = record.of;
+    entry.op = record.op;
+    entry.ref = record.ref;
+    entry.labelled = entry.labelled || record.labelled;
+    break;
+  case ledger_state::sent:
+    entry.part = record.part;
+    entry.of = record.of;
+    if (record.part == 0)
+      entry.answer_ref = record.ref;
+    break;
+  case ledger_state::accepted:
+  case ledger_state::ambiguous:
+  case ledger_state::dead:
+    break;
+  }
+}
+
+void ledger_core::close(const ledger_entry& entry, const ledger_record& record,
+                        int64_t at_ms) {
+  if (keep_answers_ && record.state == ledger_state::sent
+      && record.note.empty()) {
+    auto ref = record.part == 0 ? record.ref : entry.answer_ref;
+    answers_.push_back({entry.event, entry.run, entry.text, ref, at_ms});
+    if (answers_.size() > kept_answers)
+      answers_.pop_front();
+  }
+  // An answer takes what it covers with it, so that a lost line about one of
+  // them cannot make a restart answer it again.
+  auto covers = entry.covers;
+  std::string id = entry.id;
+  for (auto& covered : covers)
+    if (covered != id)
+      erase(covered, at_ms);
+  erase(id, at_ms);
+}
+
+void ledger_core::erase(std::string_view id, int64_t at_ms) {
+  auto found = orders_.find(std::string{id});
+  if (found == orders_.end())
+    return;
+  std::string name = found->first;
+  open_.erase(found->second);
+  orders_.erase(found);
+  closed_.add(std::move(name), at_ms);
+}
+
+void ledger_core::replay(const ledger_record& record, int64_t at_ms) {
+  for (auto& id : record.closed)
+    closed_.add(id, at_ms);
+  if (record.id.empty() || apply(record, at_ms))
+    return;
+  if (find(record.id) == nullptr && closes(record))
+    closed_.add(record.id, at_ms);
+}
+
+const ledger_entry* ledger_core::find(std::string_view id) const {
+  auto found = orders_.find(std::string{id});
+  return found == orders_.end() ? nullptr : &open_.at(found->second);
+}
+
+ledger_entry* ledger_core::entry_of(std::string_view id) {
+  auto found = orders_.find(std::string{id});
+  return found == orders_.end() ? nullptr : &open_.at(found->second);
+}
+
+std::vector<const ledger_entry*> ledger_core::open() const {
+  std::vector<const ledger_entry*> result;
+  result.reserve(open_.size());
+  for (auto& [order, entry] : open_)
+    result.push_back(&entry);
+  return result;
+}
+
+bool ledger_core::knows(std::string_view id) const {
+  return find(id) != nullptr || closed_.contains(id);
+}
+
+std::vector<ledger_record>
+ledger_core::closing_notes(const ledger_entry& answer) const {
+  std::vector<ledger_record> result;
+  for (auto& id : answer.covers) {
+    auto covered = find(id);
+    if (covered == nullptr || id == answer.id)
+      continue;
+    ledger_record record;
+    record.id = id;
+    record.state = ledger_state::sent;
+    // What came while the run was under way was steered into it; the rest was
+    // collected into its prompt.
+    record.note = covered->order >= answer.run_order ? "steered" : "collected";
+    result.push_back(std::move(record));
+  }
+  return result;
+}
+
+boot_step ledger_core::after_restart(const ledger_entry& entry,
+                                     bool platform_dedupes) const {
+  switch (entry.state) {
+  case ledger_state::accepted:
+    for (auto& [order, other] : open_)
+      if (other.produced_ms != 0
+          && std::find(other.covers.begin(), other.covers.end(), entry.id)
+               != other.covers.end())
+        return boot_step::wait;
+    return boot_step::requeue;
+  case ledger_state::running:
+    return boot_step::ask_cause;
+  case ledger_state::produced:
+  case ledger_state::sent:
+  case ledger_state::dead:
+    return boot_step::deliver;
+  case ledger_state::sending:
+    if (entry.op == outbound_op::edit || platform_dedupes)
+      return boot_step::deliver;
+    [[fallthrough]];
+  case ledger_state::ambiguous:
+    return entry.labelled ? boot_step::give_up : boot_step::resend_labelled;
+  }
+  return boot_step::deliver;
+}
+
+cause_verdict ledger_core::after_cause(const ledger_entry& entry,
+                                       const cause_report& report) {
+  // Session entries reach the disk lazily: without the recorded cause nobody
+  // can say that no tool has run.
+  return report.recorded && !report.worked && entry.attempt < max_attempts
+           ? cause_verdict::rerun
+           : cause_verdict::interrupted;
+}
+
+std::vector<ledger_answer> ledger_core::take_answers() {
+  keep_answers_ = false;
+  std::vector<ledger_answer> result{std::make_move_iterator(answers_.begin()),
+                                    std::make_move_iterator(answers_.end())};
+  answers_.clear();
+  return result;
+}
+
+bool ledger_core::should_compact(size_t file_bytes) const {
+  if (file_bytes <= limits::ledger_compact_bytes)
+    return false;
+  size_t kept = closed_.size() * bytes_per_id;
+  for (auto& [order, entry] : open_)
+    kept += bytes_per_entry + entry.event.text.size()
+            + entry.event.target.text.size() + entry.text.size();
+  return file_bytes > 2 * kept;
+}
+
+std::string ledger_core::compacted() const {
+  std::string out;
+  ledger_record ids;
+  auto flush = [&] {
+    if (!ids.closed.empty())
+      out += print_ledger_line(ids);
+    ids.closed.clear();
+  };
+  for (auto& item : closed_.items()) {
+    ids.at = text::iso_utc(item.at_ms);
+    ids.closed.push_back(item.id);
+    if (ids.closed.size() >= ids_per_line)
+      flush();
+  }
+  flush();
+  for (auto& [order, entry] : open_)
+    out += compacted_lines(entry);
+  return out;
+}
+
+} // namespace bureau::offices

@@ -1,0 +1,418 @@
+#include "actors/office/office.hpp"
+
+#include "actors/kit/log.hpp"
+#include "actors/kit/requests.hpp"
+#include "actors/kit/spawn_stateful.hpp"
+#include "actors/office/office_state.hpp"
+#include "messages/identity/workspace.hpp"
+#include "messages/limits.hpp"
+#include "messages/text/time_text.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace bureau::offices {
+
+namespace {
+
+/// Ids that an office remembers of its chat log.
+constexpr size_t logged_ids = 4096;
+
+constexpr const char* ledger_name = "ledger.jsonl";
+constexpr const char* log_name = "log.jsonl";
+
+} // namespace
+
+office_state::office_state(pointer self)
+  : self_(self),
+    logged_(std::chrono::milliseconds{limits::dedupe_window}.count(),
+            logged_ids, logged_ids) {
+}
+
+// Its sessions write through it: they cannot outlive it, however it ends.
+office_state::~office_state() {
+  for (auto& [key, row] : sessions_)
+    caf::anon_send_exit(row.handle, caf::exit_reason::user_shutdown);
+}
+
+void office_state::init(office_deps deps, office place,
+                        transport_actor transport,
+                        offices_parent_actor parent) {
+  deps_ = std::move(deps);
+  place_ = std::move(place);
+  label_ = "office/" + place_.key;
+  transport_ = std::move(transport);
+  parent_ = std::move(parent);
+  core_.emplace(place_.address);
+  ledger_.init(self_, deps_.journal, journal_root::state,
+               "conversations/" + place_.key + "/" + ledger_name);
+  log_.init(self_, deps_.journal, journal_root::workspace,
+            place_.key + "/" + log_name);
+  self_->set_down_handler(
+    [this](caf::scheduled_actor*, caf::down_msg& down) { on_down(down); });
+  load();
+  greet_transport();
+}
+
+office_child_actor::behavior_type office_state::make_behavior() {
+  return {
+    [this](atom::intake, const intake_request& request) {
+      return on_intake(request);
+    },
+    [this](atom::may_send, const delivery_key& key) {
+      return on_may_send(key);
+    },
+    [this](atom::attach, const transport_actor& transport) {
+      on_attach(transport);
+    },
+    [this](atom::describe) { return on_describe(); },
+    [this](atom::drain, drain_phase phase) { return on_drain(phase); },
+    [this](atom::run, const turn_started& fact) { return on_run(fact); },
+    [this](atom::produced, const turn_produced& fact) {
+      return on_produced(fact);
+    },
+    [this](atom::failed, const turn_dead& fact) { return on_failed(fact); },
+    [this](atom::settled, const session_snapshot& fact) { on_settled(fact); },
+    [this](atom::dispose) { return on_dispose(); },
+  };
+}
+
+int64_t office_state::wall_ms() const {
+  return deps_.wall->now_ms();
+}
+
+int64_t office_state::clock_ms() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+           self_->clock().now().time_since_epoch())
+    .count();
+}
+
+// -- loading ------------------------------------------------------------------
+
+void office_state::load() {
+  file_job job;
+  job.reason = "office";
+  job.op = file_op::ensure_directory;
+  job.path = place_.state_dir;
+  job.mode = 0700;
+  kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                       std::move(job))
+    .then([this](const file_outcome&) { read_ledger_file(); },
+          [this](caf::error& reason) { give_up_loading(reason); });
+}
+
+void office_state::read_ledger_file() {
+  file_job job;
+  job.reason = "office";
+  job.op = file_op::read;
+  job.path = join_path(place_.state_dir, ledger_name);
+  job.length = limits::ledger_file_bytes;
+  auto next = [this](const file_outcome& file) {
+    auto contents = read_ledger(file.bytes);
+    if (contents.skipped > 0)
+      kit::log::warning(label_, "skipped " + std::to_string(contents.skipped)
+                                  + " damaged ledger lines, the first is line "
+                                  + std::to_string(contents.first_skipped));
+    for (const auto& line : contents.records)
+      core_->replay(line, text::parse_iso(line.at).value_or(wall_ms()));
+    ledger_.found(file.bytes.size(), contents.torn);
+    file_job look;
+    look.reason = "office";
+    look.op = file_op::stat;
+    look.root = deps_.place.root;
+    look.path = place_.key + "/" + log_name;
+    kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                         std::move(look))
+      .then([this](const file_outcome& facts) { read_log_tail_of(facts.size); },
+            [this](caf::error& reason) { give_up_loading(reason); });
+  };
+  kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                       std::move(job))
+    .then(next, [this, next](caf::error& reason) {
+      if (code_of(reason) == errc::not_found)
+        next(file_outcome{});
+      else
+        give_up_loading(reason);
+    });
+}
+
+void office_state::read_log_tail_of(uint64_t size) {
+  if (size == 0) {
+    loaded({}, true);
+    return;
+  }
+  auto offset =
+    size > limits::log_tail_bytes ? size - limits::log_tail_bytes : 0;
+  file_job job;
+  job.reason = "office";
+  job.op = file_op::read_range;
+  job.root = deps_.place.root;
+  job.path = place_.key + "/" + log_name;
+  job.offset = offset;
+  job.length = size - offset;
+  kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                       std::move(job))
+    .then(
+      [this, offset, size](const file_outcome& part) {
+        log_.found(size, !part.bytes.ends_with('\n'));
+        loaded(part.bytes, offset == 0);
+      },
+      [this](caf::error& reason) { give_up_loading(reason); });
+}
+
+void office_state::loaded(const std::string& tail, bool whole) {
+  for (auto& id : log_tail_ids(tail, whole))
+    logged_.add(std::move(id), wall_ms());
+  auto answers = core_->take_answers();
+  loaded_ = true;
+  recover_answers(answers, tail, whole);
+  report_open();
+  for (auto& action : std::exchange(held_, {}))
+    action();
+  boot();
+}
+
+// An answer whose line a kill kept out of the chat log is appended now.
+void office_state::recover_answers(const std::vector<ledger_answer>& answers,
+                                   const std::string& tail, bool whole) {
+  if (answers.empty())
+    return;
+  auto known = read_log_tail(tail, whole, place_.log_path).entries;
+  std::set<std::string> answered;
+  for (const auto& entry : known)
+    answered.insert(entry.record.reply_to);
+  auto since =
+    known.empty() ? 0 : text::parse_iso(known.front().record.date).value_or(0);
+  for (const auto& answer : answers)
+    if (!answered.contains(answer.event.message_id)
+        && (whole || answer.at_ms > since))
+      append_answer(answer);
+}
+
+void office_state::give_up_loading(const caf::error& reason) {
+  auto failure = make_failure(code_of(reason),
+                              "the conversation " + place_.key
+                                + " cannot be opened: " + sentence_of(reason));
+  kit::log::warning(label_, sentence_of(failure));
+  held_.clear();
+  replies_.fail_all(failure);
+  oks_.fail_all(failure);
+  snapshots_.fail_all(failure);
+  reports_.fail_all(failure);
+  sleeps_.fail_all(failure);
+  self_->quit(failure);
+}
+
+void office_state::when_loaded(std::function<void()> action) {
+  if (loaded_)
+    action();
+  else
+    held_.push_back(std::move(action));
+}
+
+void office_state::on_attach(const transport_actor& transport) {
+  transport_ = transport;
+  transport_ready_ = false;
+  for (auto& [id, state] : deliveries_)
+    state.due_ms = 0;
+  greet_transport();
+}
+
+void office_state::greet_transport() {
+  if (!transport_)
+    return;
+  auto ready = [this](bool streams) {
+    transport_ready_ = true;
+    streams_ = streams;
+    boot();
+    pump();
+  };
+  kit::bounded_request(self_, transport_, limits::mailbox_timeout,
+                       atom::config_v)
+    .then([ready](const transport_info& info) { ready(info.streaming); },
+          [ready](caf::error&) { ready(false); });
+}
+
+// -- ledger -------------------------------------------------------------------
+
+ledger_record office_state::make_record(const std::string& id,
+                                        ledger_state state) const {
+  ledger_record line;
+  line.at = text::iso_utc(wall_ms());
+  line.id = id;
+  line.state = state;
+  if (auto entry = core_->find(id)) {
+    line.run = entry->run;
+    line.part = entry->part;
+    line.of = entry->of;
+  }
+  return line;
+}
+
+void office_state::note(ledger_record line) {
+  if (!core_->apply(line, wall_ms())) {
+    kit::log::warning(label_, "the ledger refused " + to_string(line.state)
+                                + " of " + line.id);
+    return;
+  }
+  ledger_.append(print_ledger_line(line), durability::lazy,
+                 [this](const caf::error& reason) {
+                   if (reason)
+                     kit::log::warning(label_, "a ledger line was lost: "
+                                                 + sentence_of(reason));
+                 });
+}
+
+void office_state::record(ledger_record line, durability level,
+                          std::function<void(const caf::error&)> then) {
+  if (!core_->allows(line)) {
+    then(make_failure(errc::conflict, "the message " + line.id
+                                        + " cannot become "
+                                        + to_string(line.state)));
+    return;
+  }
+  auto text = print_ledger_line(line);
+  ledger_.append(std::move(text), level,
+                 [this, line = std::move(line),
+                  then = std::move(then)](const caf::error& reason) {
+                   if (!reason)
+                     core_->apply(line, wall_ms());
+                   then(reason);
+                 });
+}
+
+void office_state::close_dead(const std::string& id, const std::string& why,
+                              bool told) {
+  auto entry = core_->find(id);
+  if (entry == nullptr)
+    return;
+  auto event = entry->event;
+  auto line = make_record(id, ledger_state::dead);
+  line.why = why;
+  line.told = told;
+  ticketed_.erase(id);
+  deliveries_.erase(id);
+  note(std::move(line));
+  tell_closed(event, why);
+  after_close();
+}
+
+void office_state::tell_closed(const conversation_event& event,
+                               const std::string& outcome) {
+  if (transport_)
+    self_->send(transport_, atom::closed_v,
+                closed_entry{place_.address, event.session_key,
+                             event.message_id, outcome});
+}
+
+void office_state::after_close() {
+  report_open();
+  if (ledger_.rewriting() || !core_->should_compact(ledger_.size()))
+    return;
+  ledger_.rewrite(
+    deps_.files, join_path(place_.state_dir, ledger_name),
+    [this] { return core_->compacted(); },
+    [this](const caf::error& reason) {
+      if (reason)
+        kit::log::warning(label_, "the ledger could not be compacted: "
+                                    + sentence_of(reason));
+    });
+}
+
+void office_state::report_open() {
+  auto open = core_->open_count() > 0;
+  if (open == reported_open_)
+    return;
+  reported_open_ = open;
+  self_->send(parent_, atom::settled_v, place_.address,
+              static_cast<uint64_t>(core_->open_count()));
+}
+
+// -- description, drain, sleep ------------------------------------------------
+
+office_state::snapshot_promise office_state::on_describe() {
+  auto answer = self_->make_response_promise<snapshot_promise>();
+  auto id = snapshots_.keep(answer);
+  when_loaded([this, id] {
+    runtime_snapshot result;
+    result.offices_active = 1;
+    result.open_entries = core_->open_count();
+    for (const auto& [key, row] : sessions_)
+      result.sessions.push_back(row.seen);
+    snapshots_.deliver(id, std::move(result));
+  });
+  return answer;
+}
+
+drain_report office_state::drain_state() const {
+  drain_report report;
+  for (const auto* entry : core_->open()) {
+    ++report.open_entries;
+    report.running += entry->state == ledger_state::running;
+    report.sending += entry->state == ledger_state::sending;
+    report.delivering += entry->produced_ms != 0;
+  }
+  return report;
+}
+
+office_state::report_promise office_state::on_drain(drain_phase phase) {
+  auto answer = self_->make_response_promise<report_promise>();
+  auto id = reports_.keep(answer);
+  holding_ = true;
+  closed_ = closed_ || phase == drain_phase::close;
+  when_loaded([this, id, phase] {
+    auto limit = phase == drain_phase::hold ? limits::mailbox_timeout
+                 : phase == drain_phase::abort
+                   ? limits::abort_settle_timeout * 2
+                   : limits::runner_dispose_timeout;
+    auto left = std::make_shared<size_t>(sessions_.size());
+    auto one_done = [this, id, left] {
+      if (*left > 0 && --*left > 0)
+        return;
+      reports_.deliver(id, drain_state());
+    };
+    if (sessions_.empty()) {
+      one_done();
+      return;
+    }
+    for (auto& [key, row] : sessions_)
+      kit::bounded_request(self_, row.handle, limit, atom::drain_v, phase)
+        .then([one_done](caf::ok_atom) { one_done(); },
+              [one_done](caf::error&) { one_done(); });
+  });
+  return answer;
+}
+
+office_state::bool_promise office_state::on_dispose() {
+  auto answer = self_->make_response_promise<bool_promise>();
+  auto idle = loaded_ && !sleeping_ && core_->open_count() == 0
+              && pending_.empty() && busy_.empty() && !ledger_.rewriting();
+  for (const auto& [key, row] : sessions_)
+    idle = idle && row.seen.state == "absent" && row.seen.waiting == 0;
+  if (!idle) {
+    answer.deliver(false);
+    return answer;
+  }
+  sleeping_ = sleeps_.keep(answer);
+  for (auto& [key, row] : sessions_)
+    close_session(row);
+  sleep_if_empty();
+  return answer;
+}
+
+void office_state::sleep_if_empty() {
+  if (!sleeping_ || !sessions_.empty())
+    return;
+  sleeps_.deliver(*sleeping_, true);
+  self_->quit();
+}
+
+office_child_actor spawn_office(caf::actor_system& system, office_deps deps,
+                                office place, transport_actor transport,
+                                offices_parent_actor parent) {
+  return kit::spawn_stateful<office_child_actor, office_state>(
+    system, std::move(deps), std::move(place), std::move(transport),
+    std::move(parent));
+}
+
+} // namespace bureau::offices

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "actors/office/interfaces.hpp"
+#include "messages/interfaces/factories.hpp"
+#include "messages/interfaces/files.hpp"
+#include "messages/interfaces/journal.hpp"
+#include "messages/interfaces/metrics.hpp"
+#include "messages/ports/wall_clock.hpp"
+
+#include <memory>
+
+namespace bureau::offices {
+
+/// What every office of a process shares.
+struct office_deps {
+  /// Path of the workspace and of the state directory.
+  workspace place;
+  journal_actor journal;
+  files_actor files;
+  /// May be empty: nothing is counted.
+  metrics_actor metrics;
+  session_factory sessions;
+  session_store_factory stores;
+  std::shared_ptr<const wall_clock> wall;
+};
+
+/// Spawns the OFFICE actor of one conversation: its intake, its ledger and chat
+/// log, its sessions and the delivery of their answers (decisions A2, A3, A5,
+/// A6, A13, A15). Child of `offices`, which recorded the office and made its
+/// directory before. An office that cannot read its ledger ends with the error
+/// and answers whoever waits with it.
+/// @param transport may be empty until the adapter attaches
+office_child_actor spawn_office(caf::actor_system& system, office_deps deps,
+                                office place, transport_actor transport,
+                                offices_parent_actor parent);
+
+} // namespace bureau::offices

@@ -1,0 +1,327 @@
+#include "actors/kit/log.hpp"
+#include "actors/kit/requests.hpp"
+#include "actors/office/office_state.hpp"
+#include "messages/limits.hpp"
+#include "messages/text/time_text.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace bureau::offices {
+
+namespace {
+
+/// Attempts to tell somebody that a turn was lost.
+constexpr uint32_t notice_attempts = 5;
+
+bool awaits_delivery(const ledger_entry& entry) {
+  return entry.produced_ms != 0;
+}
+
+} // namespace
+
+// -- the gate -----------------------------------------------------------------
+
+office_state::ok_promise office_state::on_may_send(const delivery_key& key) {
+  auto answer = self_->make_response_promise<ok_promise>();
+  auto promise = oks_.keep(answer);
+  auto refuse = [this, promise](errc code, std::string sentence) {
+    oks_.fail(promise, make_failure(code, std::move(sentence)));
+  };
+  const auto& id = key.message_id;
+  auto entry = core_->find(id);
+  auto found = deliveries_.find(id);
+  if (closed_) {
+    refuse(errc::shutting_down, "the node is ending");
+    return answer;
+  }
+  if (entry == nullptr || entry->run != key.run || found == deliveries_.end()
+      || !found->second.outstanding || !found->second.notice.empty()) {
+    refuse(errc::aborted, "the answer to " + id + " is not to be sent");
+    return answer;
+  }
+  if (entry->state == ledger_state::sending && entry->part == key.part) {
+    oks_.deliver(promise, caf::ok_atom_v);
+    return answer;
+  }
+  auto plan = found->second.plan;
+  plan.part = key.part;
+  plan.op = key.op;
+  plan.ref = key.op == outbound_op::edit ? key.ref : std::string{};
+  auto line = sending_record(*entry, plan);
+  line.at = text::iso_utc(wall_ms());
+  record(std::move(line), durability::sync,
+         [this, promise](const caf::error& reason) {
+           if (reason)
+             oks_.fail(promise, reason);
+           else
+             oks_.deliver(promise, caf::ok_atom_v);
+         });
+  return answer;
+}
+
+// -- driving ------------------------------------------------------------------
+
+// Offers to the transport what is due: of each session key the oldest answer
+// only, so that answers cannot overtake each other.
+void office_state::pump() {
+  if (!booted_ || !transport_ready_ || closed_)
+    return;
+  auto outstanding = static_cast<size_t>(
+    std::count_if(deliveries_.begin(), deliveries_.end(),
+                  [](const auto& item) { return item.second.outstanding; }));
+  std::set<std::string> keys;
+  std::vector<std::string> due;
+  auto now = clock_ms();
+  int64_t wake = -1;
+  for (const auto* entry : core_->open()) {
+    auto found = deliveries_.find(entry->id);
+    auto notice = found != deliveries_.end() && !found->second.notice.empty();
+    if (!notice && !awaits_delivery(*entry))
+      continue;
+    if (!keys.insert(entry->event.session_key).second)
+      continue;
+    auto& state = deliveries_[entry->id];
+    if (state.outstanding || busy_.contains(entry->id))
+      continue;
+    if (state.due_ms > now) {
+      wake = wake < 0 ? state.due_ms : std::min(wake, state.due_ms);
+      continue;
+    }
+    if (outstanding >= limits::deliveries_outstanding)
+      break;
+    ++outstanding;
+    state.outstanding = true;
+    due.push_back(entry->id);
+  }
+  if (wake >= 0)
+    delivery_timer_.arm(self_, std::chrono::milliseconds{wake - now},
+                        [this] { pump(); });
+  for (const auto& id : due)
+    if (auto entry = core_->find(id))
+      start_delivery(*entry);
+}
+
+void office_state::start_delivery(const ledger_entry& entry) {
+  auto id = entry.id;
+  auto& state = deliveries_[id];
+  if (!state.notice.empty()) {
+    state.plan = make_notice(entry.event, state.notice);
+    ship(id);
+    return;
+  }
+  state.plan = plan_delivery(entry, state.memory, streams_);
+  if (state.plan.op != outbound_op::edit
+      || entry.state == ledger_state::sending) {
+    ship(id);
+    return;
+  }
+  // Nobody asks the gate for an edit; it is recorded here.
+  auto line = sending_record(entry, state.plan);
+  line.at = text::iso_utc(wall_ms());
+  record(
+    std::move(line), durability::sync, [this, id](const caf::error& reason) {
+      if (!reason)
+        ship(id);
+      else
+        retry(id,
+              std::chrono::milliseconds{limits::ledger_retry_delay}.count());
+    });
+}
+
+void office_state::ship(const std::string& id) {
+  auto found = deliveries_.find(id);
+  if (found == deliveries_.end())
+    return;
+  kit::bounded_request(self_, transport_, limits::delivery_timeout,
+                       atom::deliver_v, found->second.plan)
+    .then([this, id](const delivered& result) { outcome(id, result); },
+          [this, id](caf::error& reason) {
+            if (auto entry = core_->find(id))
+              outcome(id, outcome_of_error(*entry, sentence_of(reason)));
+          });
+}
+
+void office_state::outcome(const std::string& id, const delivered& result) {
+  auto entry = core_->find(id);
+  auto found = deliveries_.find(id);
+  if (entry == nullptr || found == deliveries_.end()
+      || !found->second.outstanding)
+    return;
+  auto& state = found->second;
+  state.outstanding = false;
+  if (!state.notice.empty()) {
+    notice_outcome(*entry, result);
+    return;
+  }
+  auto step = judge_delivery(*entry, state.plan, result, state.memory.attempts,
+                             wall_ms());
+  if (step.verdict != delivery_verdict::sent)
+    kit::log::warning(label_, "the answer to " + id
+                                + " was not delivered: " + result.detail);
+  switch (step.verdict) {
+  case delivery_verdict::sent:
+    finish_sent(id, result.ref);
+    break;
+  case delivery_verdict::retry:
+    ++state.memory.attempts;
+    // A repeated edit or a deduplicated post goes on from where it is.
+    if (result.certainty == failure_certainty::definite)
+      back_to_produced(id);
+    retry(id, step.delay_ms);
+    break;
+  case delivery_verdict::ambiguous: {
+    ++state.memory.attempts;
+    auto line = make_record(id, ledger_state::ambiguous);
+    line.why = result.detail;
+    note(std::move(line));
+    retry(id, step.delay_ms);
+    break;
+  }
+  case delivery_verdict::post_instead:
+    state.memory.post_instead = true;
+    back_to_produced(id);
+    pump();
+    break;
+  case delivery_verdict::undeliverable:
+    finish_unsent(id, "undeliverable", false);
+    pump();
+    break;
+  case delivery_verdict::stopped:
+    finish_unsent(id, "stopped", true);
+    pump();
+    break;
+  }
+}
+
+void office_state::retry(const std::string& id, int64_t delay_ms) {
+  auto found = deliveries_.find(id);
+  if (found == deliveries_.end())
+    return;
+  found->second.outstanding = false;
+  found->second.due_ms = clock_ms() + delay_ms;
+  pump();
+}
+
+void office_state::back_to_produced(const std::string& id) {
+  auto entry = core_->find(id);
+  if (entry != nullptr && entry->state == ledger_state::sending)
+    note(make_record(id, ledger_state::produced));
+}
+
+// -- ends ---------------------------------------------------------------------
+
+void office_state::finish_sent(const std::string& id, const std::string& ref) {
+  auto entry = core_->find(id);
+  if (entry->state != ledger_state::sending) {
+    // A transport without a gate of its own: the step is recorded afterwards.
+    auto line = sending_record(*entry, deliveries_.at(id).plan);
+    line.at = text::iso_utc(wall_ms());
+    note(std::move(line));
+    entry = core_->find(id);
+  }
+  auto event = entry->event;
+  auto answer_ref = entry->answer_ref.empty() ? ref : entry->answer_ref;
+  append_answer({event, entry->run, entry->text, answer_ref, wall_ms()});
+  auto line = make_record(id, ledger_state::sent);
+  line.ref = ref;
+  close_covered(*entry, {});
+  note(std::move(line));
+  deliveries_.erase(id);
+  tell_closed(event, "sent");
+  after_close();
+  pump();
+}
+
+void office_state::finish_unsent(const std::string& id, const std::string& why,
+                                 bool told) {
+  back_to_produced(id);
+  if (auto entry = core_->find(id))
+    close_covered(*entry, why);
+  close_dead(id, why, told);
+}
+
+// Closes what an answer covers: with its note when the answer arrived, dead
+// like the answer when it did not.
+void office_state::close_covered(const ledger_entry& answer,
+                                 const std::string& dead_why) {
+  for (auto& line : core_->closing_notes(answer)) {
+    auto covered = core_->find(line.id);
+    if (covered == nullptr)
+      continue;
+    auto event = covered->event;
+    line.at = text::iso_utc(wall_ms());
+    if (!dead_why.empty()) {
+      line.state = ledger_state::dead;
+      line.note.clear();
+      line.why = dead_why;
+    }
+    ticketed_.erase(line.id);
+    auto outcome = dead_why.empty() ? line.note : dead_why;
+    note(std::move(line));
+    tell_closed(event, outcome);
+  }
+}
+
+// The bot's own line in the chat log.
+void office_state::append_answer(const ledger_answer& answer) {
+  log_record line;
+  line.date = text::iso_utc(answer.at_ms);
+  line.ts = answer.ref.empty() ? answer.run : answer.ref;
+  line.thread_ts = answer.event.thread_ts;
+  line.user = "bot";
+  line.text = answer.text;
+  line.from_bot = true;
+  line.platform = to_string(place_.address.platform);
+  line.reply_to = answer.event.message_id;
+  line.session_key = answer.event.session_key;
+  log_.append(print_log_line(line), durability::lazy,
+              [this](const caf::error& reason) {
+                if (reason)
+                  kit::log::warning(label_, "an answer is not in the chat log: "
+                                              + sentence_of(reason));
+              });
+}
+
+// -- notices ------------------------------------------------------------------
+
+void office_state::interrupt(const std::string& id, const std::string& text) {
+  auto& state = deliveries_[id];
+  state = {};
+  state.notice = text;
+  pump();
+}
+
+void office_state::notice_outcome(const ledger_entry& entry,
+                                  const delivered& result) {
+  auto id = entry.id;
+  auto& state = deliveries_.at(id);
+  auto told = result.fault == delivery_fault::none
+              || result.certainty == failure_certainty::unknown;
+  auto again = !told && result.fault == delivery_fault::retryable
+               && ++state.memory.attempts < notice_attempts;
+  if (again) {
+    retry(id,
+          std::max<int64_t>(
+            result.retry_after_ms,
+            std::chrono::milliseconds{limits::delivery_retry_delay}.count()));
+    return;
+  }
+  close_dead(id, "interrupted", told);
+  pump();
+}
+
+void office_state::post_notice(outbound notice) {
+  if (!transport_)
+    return;
+  kit::bounded_request(self_, transport_, limits::delivery_timeout,
+                       atom::deliver_v, std::move(notice))
+    .then([](const delivered&) {},
+          [this](caf::error& reason) {
+            kit::log::warning(label_, "a notice was not delivered: "
+                                        + sentence_of(reason));
+          });
+}
+
+} // namespace bureau::offices

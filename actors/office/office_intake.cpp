@@ -1,0 +1,270 @@
+#include "actors/kit/log.hpp"
+#include "actors/kit/requests.hpp"
+#include "actors/office/office_state.hpp"
+#include "messages/limits.hpp"
+#include "messages/text/time_text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace bureau::offices {
+
+namespace {
+
+/// The line of a message in the chat log.
+log_record log_line_of(const conversation_event& event,
+                       const std::string& display_name, int64_t now_ms) {
+  log_record line;
+  line.date = text::iso_utc(event.sent_ms != 0 ? event.sent_ms : now_ms);
+  line.ts = event.message_id;
+  line.thread_ts = event.thread_ts;
+  line.user = event.user;
+  line.user_name = event.user_name;
+  line.display_name = display_name;
+  line.text = event.text;
+  line.session_key = event.session_key;
+  for (const auto& item : event.attachments)
+    if (!item.local_path.empty())
+      line.attachments.push_back({item.name, item.local_path});
+  return line;
+}
+
+} // namespace
+
+office_state::reply_promise
+office_state::on_intake(const intake_request& request) {
+  auto answer = self_->make_response_promise<reply_promise>();
+  auto promise = replies_.keep(answer);
+  if (loaded_) {
+    take(request, promise);
+  } else if (held_.size() < limits::office_waiting) {
+    held_.push_back([this, request, promise] { take(request, promise); });
+  } else {
+    replies_.fail(promise,
+                  make_failure(errc::queue_full,
+                               "too many messages wait for " + place_.key));
+  }
+  return answer;
+}
+
+bool office_state::seen(const std::string& id) const {
+  return core_->knows(id) || logged_.contains(id);
+}
+
+void office_state::count(const std::string& outcome) {
+  if (deps_.metrics)
+    self_->send(deps_.metrics, atom::add_v,
+                metric_sample{metric::intake,
+                              {to_string(place_.address.platform), outcome},
+                              1});
+}
+
+void office_state::take(const intake_request& request, uint64_t promise) {
+  if (holding_) {
+    replies_.fail(promise, make_failure(errc::shutting_down,
+                                        "the node is ending; the message was "
+                                        "not taken"));
+    return;
+  }
+  const auto& id = request.event.message_id;
+  if (auto twin = pending_.find(id); twin != pending_.end()) {
+    // The first one is not durable yet; both learn what becomes of it.
+    twin->second.promises.push_back(promise);
+    return;
+  }
+  auto verdict =
+    judge_intake(request, place_.address, seen(id), deps_.wall->now_ms());
+  switch (verdict.action) {
+  case intake_action::refuse:
+    kit::log::warning(label_, "refused a message: " + verdict.sentence);
+    count("refused");
+    replies_.fail(promise, make_failure(verdict.code, verdict.sentence));
+    break;
+  case intake_action::duplicate:
+    count("duplicate");
+    replies_.deliver(
+      promise, intake_reply{intake_outcome::duplicate, verdict.session_key});
+    break;
+  case intake_action::stop:
+    stop_turn_of(request, verdict.session_key);
+    write_down(request, std::move(verdict), promise);
+    break;
+  case intake_action::log_only:
+  case intake_action::accept:
+    write_down(request, std::move(verdict), promise);
+    break;
+  }
+}
+
+void office_state::write_down(const intake_request& request,
+                              intake_verdict verdict, uint64_t promise) {
+  auto id = request.event.message_id;
+  pending_intake pending;
+  pending.action = verdict.action;
+  pending.event = request.event;
+  pending.event.session_key = verdict.session_key;
+  pending.event.text = bounded_text(request.event.text);
+  pending.reply.session_key = verdict.session_key;
+  pending.reply.outcome =
+    verdict.action == intake_action::accept ? intake_outcome::taken
+    : verdict.action == intake_action::stop ? intake_outcome::stopped
+                                            : intake_outcome::logged;
+  pending.promises.push_back(promise);
+  // What a schedule or a button causes is no message of the platform.
+  auto logs = request.event.origin == turn_origin::user;
+  auto accepts = verdict.action == intake_action::accept;
+  pending.writes = (accepts ? 1u : 0u) + (logs ? 1u : 0u);
+  auto now = wall_ms();
+  auto log_line =
+    print_log_line(log_line_of(pending.event, request.display_name, now));
+  ledger_record line;
+  line.at = text::iso_utc(now);
+  line.id = id;
+  line.event = pending.event;
+  pending_.emplace(id, std::move(pending));
+  pending_order_.push_back(id);
+  auto then = [this, id](const caf::error& fault) {
+    wrote(id, fault);
+  };
+  if (accepts)
+    ledger_.append(print_ledger_line(line), durability::sync, then);
+  if (logs)
+    log_.append(std::move(log_line), durability::sync, then);
+  if (!accepts && !logs)
+    settle_intake(id);
+}
+
+void office_state::wrote(const std::string& id, const caf::error& fault) {
+  auto found = pending_.find(id);
+  if (found == pending_.end())
+    return;
+  if (fault && !found->second.fault)
+    found->second.fault = fault;
+  if (--found->second.writes == 0)
+    settle_intake(id);
+}
+
+void office_state::settle_intake(const std::string& id) {
+  auto entry = pending_.extract(id);
+  std::erase(pending_order_, id);
+  auto& pending = entry.mapped();
+  auto fault = pending.fault;
+  // A stop has happened whether or not the log knows.
+  if (pending.action == intake_action::stop && fault) {
+    kit::log::warning(label_,
+                      "a stop is not in the chat log: " + sentence_of(fault));
+    fault = {};
+  }
+  if (fault) {
+    count("failed");
+    auto failure = make_failure(errc::disk, "the message was not taken: "
+                                              + sentence_of(fault));
+    for (auto promise : pending.promises)
+      replies_.fail(promise, failure);
+    return;
+  }
+  count(to_string(pending.reply.outcome));
+  if (pending.action == intake_action::accept)
+    accepted(pending);
+  else
+    logged_.add(id, wall_ms());
+  auto first = true;
+  for (auto promise : pending.promises) {
+    auto reply = pending.reply;
+    if (!std::exchange(first, false))
+      reply.outcome = intake_outcome::duplicate;
+    replies_.deliver(promise, reply);
+  }
+}
+
+void office_state::accepted(const pending_intake& pending) {
+  ledger_record line;
+  line.id = pending.event.message_id;
+  line.event = pending.event;
+  core_->apply(line, wall_ms());
+  report_open();
+  auto entry = core_->find(line.id);
+  if (entry == nullptr)
+    return;
+  if (!pending.stop) {
+    dispatch(*entry);
+    return;
+  }
+  auto notice = make_notice(entry->event, "_Stopped._");
+  notice.target = pending.stop_target;
+  close_dead(line.id, "stopped", true);
+  post_notice(std::move(notice));
+}
+
+// -- stop ---------------------------------------------------------------------
+
+void office_state::stop_turn_of(const intake_request& request,
+                                const std::string& session_key) {
+  std::vector<std::string> current;
+  auto add = [&current](const std::string& key) {
+    if (std::find(current.begin(), current.end(), key) == current.end())
+      current.push_back(key);
+  };
+  for (const auto* entry : core_->open())
+    if (entry->state == ledger_state::running
+        || (entry->state == ledger_state::accepted
+            && core_->after_restart(*entry, false) == boot_step::requeue))
+      add(entry->event.session_key);
+  for (const auto& id : pending_order_)
+    if (pending_.at(id).action == intake_action::accept)
+      add(pending_.at(id).event.session_key);
+  const auto& event = request.event;
+  const auto& raw_id = event.address.conversation_id;
+  auto top_level = event.session_key.empty() || event.session_key == raw_id;
+  auto key =
+    stop_target(current, session_key, raw_id, top_level, request.scope);
+  if (key.empty()) {
+    if (request.magic_addressed)
+      post_notice(make_notice(event, wording::nothing_running));
+    return;
+  }
+  const ledger_entry* turn = nullptr;
+  for (const auto* entry : core_->open()) {
+    if (entry->event.session_key != key)
+      continue;
+    if (entry->state == ledger_state::running) {
+      turn = entry;
+      break;
+    }
+    if (entry->state == ledger_state::accepted && turn == nullptr)
+      turn = entry;
+  }
+  if (turn == nullptr) {
+    stop_pending(key, event.target);
+    return;
+  }
+  auto id = turn->id;
+  auto row = sessions_.find(key);
+  if (row != sessions_.end() && ticketed_.contains(id)) {
+    kit::urgent_send(self_, row->second.handle, atom::stop_v,
+                     stop_turn{key, id, event.target});
+    return;
+  }
+  auto notice = make_notice(turn->event, "_Stopped._");
+  notice.target = event.target;
+  close_dead(id, "stopped", true);
+  post_notice(std::move(notice));
+}
+
+// The first message of the key that is still on its way to the disk: it will be
+// accepted and closed at once.
+bool office_state::stop_pending(const std::string& key,
+                                const json_text& target) {
+  for (const auto& id : pending_order_) {
+    auto& pending = pending_.at(id);
+    if (pending.action != intake_action::accept || pending.stop
+        || pending.event.session_key != key)
+      continue;
+    pending.stop = true;
+    pending.stop_target = target;
+    return true;
+  }
+  return false;
+}
+
+} // namespace bureau::offices

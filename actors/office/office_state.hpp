@@ -1,0 +1,228 @@
+#pragma once
+
+#include "actors/kit/generation_timer.hpp"
+#include "actors/kit/promise_guard.hpp"
+#include "actors/office/delivery_core.hpp"
+#include "actors/office/intake_core.hpp"
+#include "actors/office/journal_file.hpp"
+#include "actors/office/ledger_core.hpp"
+#include "actors/office/office.hpp"
+#include "messages/codec/log_record.hpp"
+
+#include <caf/all.hpp>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace bureau::offices {
+
+/// Handlers:
+///   (intake, intake_request)    → intake_reply     => on_intake
+///   (may_send, delivery_key)    → ok               => on_may_send
+///   (attach, transport_actor)                      => on_attach
+///   (describe)                  → runtime_snapshot => on_describe
+///   (drain, drain_phase)        → drain_report     => on_drain
+///   (run, turn_started)         → ok               => on_run
+///   (produced, turn_produced)   → ok               => on_produced
+///   (failed, turn_dead)         → ok               => on_failed
+///   (settled, session_snapshot)                    => on_settled
+///   (dispose)                   → bool             => on_dispose
+///
+/// Its members live in office.cpp (life, files), office_intake.cpp,
+/// office_turns.cpp (sessions) and office_delivery.cpp.
+class office_state {
+public:
+  using pointer = office_child_actor::stateful_pointer<office_state>;
+
+  static inline const char* name = "office";
+
+  explicit office_state(pointer self);
+  ~office_state();
+  office_state(const office_state&) = delete;
+  office_state& operator=(const office_state&) = delete;
+
+  void init(office_deps deps, office place, transport_actor transport,
+            offices_parent_actor parent);
+  office_child_actor::behavior_type make_behavior();
+
+private:
+  using ok_promise = caf::typed_response_promise<caf::ok_atom>;
+  using reply_promise = caf::typed_response_promise<intake_reply>;
+  using report_promise = caf::typed_response_promise<drain_report>;
+  using snapshot_promise = caf::typed_response_promise<runtime_snapshot>;
+  using bool_promise = caf::typed_response_promise<bool>;
+
+  /// An update whose lines are on their way to the disk.
+  struct pending_intake {
+    intake_action action = intake_action::accept;
+    conversation_event event;
+    intake_reply reply;
+    /// The first asker, then those who sent the same message again.
+    std::vector<uint64_t> promises;
+    size_t writes = 0;
+    caf::error fault;
+    /// A stop word named it before it was accepted.
+    bool stop = false;
+    json_text stop_target;
+  };
+
+  struct session_row {
+    session_actor handle;
+    session_snapshot seen;
+    int64_t active_ms = 0;
+    /// Asked to end; its turns wait for the next one.
+    bool closing = false;
+  };
+
+  /// Delivery of an entry: of its answer, or of the notice that it was lost.
+  struct delivery {
+    delivery_memory memory;
+    outbound plan;
+    /// Text of the notice; empty: the answer is delivered.
+    std::string notice;
+    bool outstanding = false;
+    /// Not before this instant of the actor's clock.
+    int64_t due_ms = 0;
+  };
+
+  // -- life (office.cpp) ------------------------------------------------------
+
+  void load();
+  void read_ledger_file();
+  void read_log_tail_of(uint64_t size);
+  void loaded(const std::string& tail, bool whole);
+  void recover_answers(const std::vector<ledger_answer>& answers,
+                       const std::string& tail, bool whole);
+  void give_up_loading(const caf::error& reason);
+  /// Runs now, or when the files are read.
+  void when_loaded(std::function<void()> action);
+  void on_attach(const transport_actor& transport);
+  void greet_transport();
+  snapshot_promise on_describe();
+  report_promise on_drain(drain_phase phase);
+  drain_report drain_state() const;
+  bool_promise on_dispose();
+  void sleep_if_empty();
+  void report_open();
+  /// Milliseconds of the wall clock, and of the actor's own clock.
+  int64_t wall_ms() const;
+  int64_t clock_ms() const;
+
+  // -- ledger (office.cpp) ----------------------------------------------------
+
+  /// Applies a record at once and appends it lazily.
+  void note(ledger_record record);
+  /// Appends a record, applies it when that worked, then tells.
+  void record(ledger_record record, durability level,
+              std::function<void(const caf::error&)> then);
+  void close_dead(const std::string& id, const std::string& why, bool told);
+  void tell_closed(const conversation_event& event, const std::string& outcome);
+  void after_close();
+  ledger_record make_record(const std::string& id, ledger_state state) const;
+
+  // -- intake (office_intake.cpp) ---------------------------------------------
+
+  reply_promise on_intake(const intake_request& request);
+  void take(const intake_request& request, uint64_t promise);
+  void write_down(const intake_request& request, intake_verdict verdict,
+                  uint64_t promise);
+  void wrote(const std::string& id, const caf::error& fault);
+  void settle_intake(const std::string& id);
+  void accepted(const pending_intake& pending);
+  void stop_turn_of(const intake_request& request,
+                    const std::string& session_key);
+  bool stop_pending(const std::string& key, const json_text& target);
+  bool seen(const std::string& id) const;
+  void count(const std::string& outcome);
+
+  // -- turns (office_turns.cpp) -----------------------------------------------
+
+  void boot();
+  void ask_next_cause();
+  void cause_known(const std::string& id, const cause_report& report);
+  void booted();
+  void dispatch_all();
+  void dispatch(const ledger_entry& entry);
+  session_row& session_for(const std::string& key);
+  void close_session(session_row& row);
+  void arm_sweep();
+  void sweep();
+  bool has_turns(const std::string& key) const;
+  bool is_being_given_up(const std::string& id) const;
+  void on_down(const caf::down_msg& down);
+  void session_lost(const std::string& key, const caf::error& reason);
+  ok_promise on_run(const turn_started& fact);
+  ok_promise on_produced(const turn_produced& fact);
+  void produced_recorded(const std::string& id, uint64_t promise,
+                         const caf::error& reason);
+  void close_silent(const ledger_record& produced, const ledger_record& done);
+  ok_promise on_failed(const turn_dead& fact);
+  void on_settled(const session_snapshot& fact);
+
+  // -- delivery (office_delivery.cpp) -----------------------------------------
+
+  ok_promise on_may_send(const delivery_key& key);
+  void interrupt(const std::string& id, const std::string& text);
+  void pump();
+  void start_delivery(const ledger_entry& entry);
+  void ship(const std::string& id);
+  void outcome(const std::string& id, const delivered& result);
+  void notice_outcome(const ledger_entry& entry, const delivered& result);
+  void finish_sent(const std::string& id, const std::string& ref);
+  void finish_unsent(const std::string& id, const std::string& why, bool told);
+  void back_to_produced(const std::string& id);
+  void close_covered(const ledger_entry& answer, const std::string& dead_why);
+  void retry(const std::string& id, int64_t delay_ms);
+  void post_notice(outbound notice);
+  void append_answer(const ledger_answer& answer);
+
+  pointer self_;
+  office_deps deps_;
+  office place_;
+  std::string label_;
+  transport_actor transport_;
+  /// The transport said what it can do.
+  bool transport_ready_ = false;
+  bool streams_ = false;
+  offices_parent_actor parent_;
+  std::optional<ledger_core> core_;
+  /// Ids in the chat log that the ledger does not know.
+  id_window logged_;
+  journal_file ledger_;
+  journal_file log_;
+  bool loaded_ = false;
+  bool booting_ = false;
+  bool booted_ = false;
+  /// No new turns; no deliveries either.
+  bool holding_ = false;
+  bool closed_ = false;
+  std::deque<std::function<void()>> held_;
+  std::map<std::string, pending_intake> pending_;
+  /// Ids in the order of acceptance that are still on their way to the disk.
+  std::vector<std::string> pending_order_;
+  std::map<std::string, session_row> sessions_;
+  /// Accepted ids that their session has.
+  std::unordered_set<std::string> ticketed_;
+  /// Ids with a synced transition under way.
+  std::set<std::string> busy_;
+  std::map<std::string, delivery> deliveries_;
+  std::deque<std::string> causes_;
+  std::map<std::string, size_t> deaths_;
+  bool reported_open_ = false;
+  std::optional<uint64_t> sleeping_;
+  kit::generation_timer sweep_timer_;
+  kit::generation_timer delivery_timer_;
+  kit::promise_guard<caf::ok_atom> oks_;
+  kit::promise_guard<intake_reply> replies_;
+  kit::promise_guard<drain_report> reports_;
+  kit::promise_guard<runtime_snapshot> snapshots_;
+  kit::promise_guard<bool> sleeps_;
+};
+
+} // namespace bureau::offices

@@ -1,0 +1,389 @@
+#include "actors/kit/log.hpp"
+#include "actors/kit/requests.hpp"
+#include "actors/office/office_state.hpp"
+#include "messages/limits.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace bureau::offices {
+
+namespace {
+
+bool is_resting(const std::string& session_phase) {
+  return session_phase.empty() || session_phase == "absent";
+}
+
+} // namespace
+
+// -- restart ------------------------------------------------------------------
+
+// Runs once, when both the ledger and the transport are known.
+void office_state::boot() {
+  if (!loaded_ || !transport_ready_ || booting_ || booted_)
+    return;
+  booting_ = true;
+  auto dedupes = platform_dedupes(place_.address.platform);
+  std::vector<std::string> uncertain;
+  std::vector<std::string> lost;
+  for (const auto* entry : core_->open()) {
+    // What an earlier office left in the outbox must not be sent beside ours.
+    if (entry->produced_ms != 0)
+      kit::urgent_send(self_, transport_, atom::drop_v, entry->run);
+    switch (core_->after_restart(*entry, dedupes)) {
+    case boot_step::ask_cause:
+      causes_.push_back(entry->id);
+      break;
+    case boot_step::resend_labelled:
+      uncertain.push_back(entry->id);
+      break;
+    case boot_step::give_up:
+      lost.push_back(entry->id);
+      break;
+    case boot_step::requeue:
+    case boot_step::deliver:
+    case boot_step::wait:
+      break;
+    }
+  }
+  for (const auto& id : uncertain) {
+    deliveries_[id].memory.after_restart = true;
+    if (core_->find(id)->state == ledger_state::sending) {
+      auto line = make_record(id, ledger_state::ambiguous);
+      line.why = "restart";
+      note(std::move(line));
+    }
+  }
+  for (const auto& id : lost)
+    finish_unsent(id, "undeliverable", false);
+  ask_next_cause();
+}
+
+void office_state::ask_next_cause() {
+  if (causes_.empty()) {
+    booted();
+    return;
+  }
+  auto id = causes_.front();
+  causes_.pop_front();
+  auto entry = core_->find(id);
+  if (entry == nullptr || entry->state != ledger_state::running) {
+    ask_next_cause();
+    return;
+  }
+  auto store =
+    deps_.stores(self_->home_system(), place_, entry->event.session_key);
+  auto answered = [this, id, store](const cause_report& report) {
+    // The session that comes next opens the file for writing.
+    auto release = [this, id, store, report] {
+      self_->send_exit(store, caf::exit_reason::user_shutdown);
+      cause_known(id, report);
+    };
+    kit::bounded_request(self_, store, limits::disk_timeout, atom::close_v)
+      .then([release](caf::ok_atom) { release(); },
+            [release](caf::error&) { release(); });
+  };
+  kit::bounded_request(self_, store, limits::disk_timeout, atom::locate_v, id)
+    .then([answered](const cause_report& report) { answered(report); },
+          [this, id, answered](caf::error& reason) {
+            kit::log::warning(label_,
+                              "the session of " + id
+                                + " could not be read: " + sentence_of(reason));
+            answered({});
+          });
+}
+
+void office_state::cause_known(const std::string& id,
+                               const cause_report& report) {
+  auto entry = core_->find(id);
+  if (entry != nullptr && entry->state == ledger_state::running) {
+    if (ledger_core::after_cause(*entry, report) == cause_verdict::rerun) {
+      auto line = make_record(id, ledger_state::accepted);
+      line.event = entry->event;
+      note(std::move(line));
+    } else {
+      interrupt(id, wording::interrupted_by_restart);
+    }
+  }
+  ask_next_cause();
+}
+
+void office_state::booted() {
+  booting_ = false;
+  booted_ = true;
+  dispatch_all();
+  pump();
+}
+
+// -- dispatch -----------------------------------------------------------------
+
+void office_state::dispatch_all() {
+  for (const auto* entry : core_->open())
+    dispatch(*entry);
+}
+
+void office_state::dispatch(const ledger_entry& entry) {
+  if (!booted_ || holding_ || entry.state != ledger_state::accepted
+      || ticketed_.contains(entry.id) || is_being_given_up(entry.id)
+      || core_->after_restart(entry, false) != boot_step::requeue)
+    return;
+  auto& row = session_for(entry.event.session_key);
+  if (row.closing)
+    return;
+  row.active_ms = clock_ms();
+  ticketed_.insert(entry.id);
+  self_->send(row.handle, atom::turn_v,
+              turn_ticket{entry.event, entry.attempt + 1, entry.provisional});
+}
+
+bool office_state::is_being_given_up(const std::string& id) const {
+  auto found = deliveries_.find(id);
+  return found != deliveries_.end() && !found->second.notice.empty();
+}
+
+office_state::session_row& office_state::session_for(const std::string& key) {
+  auto found = sessions_.find(key);
+  if (found != sessions_.end())
+    return found->second;
+  auto& row = sessions_[key];
+  row.handle = deps_.sessions(
+    self_->home_system(),
+    session_args{place_, key, turn_owner_actor{self_}, transport_});
+  row.seen.session_key = key;
+  row.seen.state = "absent";
+  row.active_ms = clock_ms();
+  self_->monitor(row.handle);
+  arm_sweep();
+  return row;
+}
+
+bool office_state::has_turns(const std::string& key) const {
+  for (const auto* entry : core_->open())
+    if (entry->event.session_key == key
+        && (entry->state == ledger_state::accepted
+            || entry->state == ledger_state::running))
+      return true;
+  return false;
+}
+
+// -- idle sessions ------------------------------------------------------------
+
+void office_state::arm_sweep() {
+  if (!sweep_timer_.armed())
+    sweep_timer_.arm(self_,
+                     std::chrono::duration_cast<std::chrono::milliseconds>(
+                       limits::office_sweep_interval),
+                     [this] { sweep(); });
+}
+
+void office_state::sweep() {
+  constexpr int64_t idle_ms =
+    std::chrono::milliseconds{limits::office_idle_timeout}.count();
+  for (auto& [key, row] : sessions_)
+    if (!row.closing && is_resting(row.seen.state) && row.seen.waiting == 0
+        && clock_ms() - row.active_ms >= idle_ms && !has_turns(key))
+      close_session(row);
+  if (!sessions_.empty())
+    arm_sweep();
+}
+
+void office_state::close_session(session_row& row) {
+  if (std::exchange(row.closing, true))
+    return;
+  auto handle = row.handle;
+  auto end = [this, handle] {
+    self_->send_exit(handle, caf::exit_reason::user_shutdown);
+  };
+  kit::bounded_request(self_, handle, limits::runner_dispose_timeout,
+                       atom::drain_v, drain_phase::close)
+    .then([end](caf::ok_atom) { end(); }, [end](caf::error&) { end(); });
+}
+
+void office_state::on_down(const caf::down_msg& down) {
+  for (auto& [key, row] : sessions_) {
+    if (row.handle.address() != down.source)
+      continue;
+    auto ended = key;
+    auto wanted = row.closing;
+    sessions_.erase(ended);
+    for (const auto* entry : core_->open())
+      if (entry->event.session_key == ended)
+        ticketed_.erase(entry->id);
+    if (!wanted)
+      session_lost(ended, down.reason);
+    dispatch_all();
+    sleep_if_empty();
+    return;
+  }
+}
+
+// A session died: what it was running is lost and said to be, what waited goes
+// to a fresh one. A message that kills sessions before it runs is given up.
+void office_state::session_lost(const std::string& key,
+                                const caf::error& reason) {
+  kit::log::error(label_, "the session " + key
+                            + " ended unexpectedly: " + sentence_of(reason));
+  std::vector<std::string> running;
+  std::string first_waiting;
+  for (const auto* entry : core_->open()) {
+    if (entry->event.session_key != key || busy_.contains(entry->id))
+      continue;
+    if (entry->state == ledger_state::running)
+      running.push_back(entry->id);
+    else if (entry->state == ledger_state::accepted && first_waiting.empty())
+      first_waiting = entry->id;
+  }
+  for (const auto& id : running)
+    interrupt(id, wording::interrupted_by_fault);
+  if (!running.empty()) {
+    deaths_.erase(key);
+  } else if (!first_waiting.empty()
+             && ++deaths_[key] >= limits::session_deaths) {
+    deaths_.erase(key);
+    interrupt(first_waiting, wording::interrupted_by_fault);
+  }
+  pump();
+}
+
+// -- what sessions report -----------------------------------------------------
+
+office_state::ok_promise office_state::on_run(const turn_started& fact) {
+  auto answer = self_->make_response_promise<ok_promise>();
+  auto promise = oks_.keep(answer);
+  auto line = make_record(fact.message_id, ledger_state::running);
+  line.run = fact.run;
+  line.attempt = fact.attempt;
+  record(std::move(line), durability::lazy,
+         [this, promise, key = fact.session_key](const caf::error& reason) {
+           if (reason) {
+             oks_.fail(promise, reason);
+             return;
+           }
+           deaths_.erase(key);
+           oks_.deliver(promise, caf::ok_atom_v);
+         });
+  return answer;
+}
+
+office_state::ok_promise office_state::on_produced(const turn_produced& fact) {
+  auto answer = self_->make_response_promise<ok_promise>();
+  auto promise = oks_.keep(answer);
+  const auto& id = fact.message_id;
+  auto entry = core_->find(id);
+  if (entry == nullptr || entry->run != fact.run || busy_.contains(id)) {
+    oks_.fail(promise, make_failure(errc::conflict,
+                                    "the run " + fact.run
+                                      + " is not the one of its message"));
+    return answer;
+  }
+  auto line = make_record(id, ledger_state::produced);
+  line.run = fact.run;
+  line.text = fact.text;
+  line.covers = fact.covers;
+  line.provisional = fact.provisional;
+  line.target = entry->event.target;
+  busy_.insert(id);
+  if (!fact.silent) {
+    record(std::move(line), durability::sync,
+           [this, promise, id](const caf::error& reason) {
+             produced_recorded(id, promise, reason);
+           });
+    return answer;
+  }
+  // One record for both steps: no restart may find it between them and send
+  // what was to stay unsaid.
+  if (!core_->allows(line)) {
+    produced_recorded(
+      id, promise,
+      make_failure(errc::conflict, "the message " + id + " is not running"));
+    return answer;
+  }
+  auto done = make_record(id, ledger_state::sent);
+  done.note = "silent";
+  auto text = print_ledger_line(line) + print_ledger_line(done);
+  ledger_.append(std::move(text), durability::sync,
+                 [this, promise, id, line, done](const caf::error& reason) {
+                   if (!reason)
+                     close_silent(line, done);
+                   produced_recorded(id, promise, reason);
+                 });
+  return answer;
+}
+
+void office_state::close_silent(const ledger_record& produced,
+                                const ledger_record& done) {
+  core_->apply(produced, wall_ms());
+  auto entry = core_->find(produced.id);
+  if (entry == nullptr)
+    return;
+  auto event = entry->event;
+  close_covered(*entry, {});
+  core_->apply(done, wall_ms());
+  tell_closed(event, "silent");
+  after_close();
+}
+
+void office_state::produced_recorded(const std::string& id, uint64_t promise,
+                                     const caf::error& reason) {
+  busy_.erase(id);
+  if (!reason) {
+    ticketed_.erase(id);
+    oks_.deliver(promise, caf::ok_atom_v);
+    pump();
+    return;
+  }
+  oks_.fail(promise, reason);
+  auto entry = core_->find(id);
+  if (entry != nullptr && !sessions_.contains(entry->event.session_key))
+    interrupt(id, wording::interrupted_by_fault);
+}
+
+office_state::ok_promise office_state::on_failed(const turn_dead& fact) {
+  auto answer = self_->make_response_promise<ok_promise>();
+  auto promise = oks_.keep(answer);
+  const auto& id = fact.message_id;
+  auto entry = core_->find(id);
+  if (entry == nullptr) {
+    // Closed before: the session need not say it again.
+    oks_.deliver(promise, caf::ok_atom_v);
+    return answer;
+  }
+  auto open = entry->state == ledger_state::accepted
+              || entry->state == ledger_state::running;
+  if (!open || !is_death_reason(fact.why) || busy_.contains(id)) {
+    oks_.fail(promise,
+              make_failure(errc::conflict,
+                           "the message " + id + " cannot end as " + fact.why));
+    return answer;
+  }
+  auto event = entry->event;
+  auto line = make_record(id, ledger_state::dead);
+  line.why = fact.why;
+  line.told = fact.told;
+  busy_.insert(id);
+  record(std::move(line), durability::lazy,
+         [this, promise, id, event, why = fact.why](const caf::error& reason) {
+           busy_.erase(id);
+           if (reason) {
+             oks_.fail(promise, reason);
+             return;
+           }
+           ticketed_.erase(id);
+           deliveries_.erase(id);
+           oks_.deliver(promise, caf::ok_atom_v);
+           tell_closed(event, why);
+           after_close();
+         });
+  return answer;
+}
+
+void office_state::on_settled(const session_snapshot& fact) {
+  auto found = sessions_.find(fact.session_key);
+  if (found == sessions_.end())
+    return;
+  found->second.seen = fact;
+  found->second.active_ms = clock_ms();
+}
+
+} // namespace bureau::offices

@@ -1,0 +1,528 @@
+#include "actors/office/offices.hpp"
+
+#include "actors/kit/generation_timer.hpp"
+#include "actors/kit/log.hpp"
+#include "actors/kit/promise_guard.hpp"
+#include "actors/kit/requests.hpp"
+#include "actors/kit/spawn_stateful.hpp"
+#include "actors/office/open_list.hpp"
+#include "messages/limits.hpp"
+
+#include <caf/all.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+namespace bureau::offices {
+
+namespace {
+
+/// Offices that open at one time: each needs a few jobs of the file pool.
+constexpr size_t openings_at_once = 32;
+
+constexpr int64_t restart_window_ms = 60'000;
+
+enum class row_phase : uint8_t {
+  /// Waits for its turn to open.
+  queued,
+  /// The registry records it, or it reads its files.
+  opening,
+  awake,
+  /// Asked whether it may sleep; what comes meanwhile waits.
+  sleeping,
+};
+
+/// Handlers:
+///   (intake, intake_request)        → intake_reply     => on_intake
+///   (may_send, delivery_key)        → ok               => on_may_send
+///   (attach, platform_id, transport) → ok              => on_attach
+///   (describe)                      → runtime_snapshot => on_describe
+///   (drain, drain_phase)            → drain_report     => on_drain
+///   (status)                        → status_line      => status
+///   (settled, office_address, open)                    => on_open_count
+class offices_state {
+public:
+  using pointer = offices_parent_actor::stateful_pointer<offices_state>;
+
+  static inline const char* name = "offices";
+
+  explicit offices_state(pointer self) : self_(self) {}
+
+  ~offices_state() {
+    for (auto& [address, row] : rows_)
+      if (row.handle)
+        caf::anon_send_exit(row.handle, caf::exit_reason::user_shutdown);
+  }
+
+  void init(offices_args args) {
+    args_ = std::move(args);
+    self_->set_down_handler(
+      [this](caf::scheduled_actor*, caf::down_msg& down) { on_down(down); });
+    find_unfinished();
+    arm_sweep();
+  }
+
+  offices_parent_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::intake, const intake_request& request) {
+        return on_intake(request);
+      },
+      [this](atom::may_send, const delivery_key& key) {
+        return on_may_send(key);
+      },
+      [this](atom::attach, platform_id platform,
+             const transport_actor& transport) {
+        return on_attach(platform, transport);
+      },
+      [this](atom::describe) { return on_describe(); },
+      [this](atom::drain, drain_phase phase) { return on_drain(phase); },
+      [this](atom::status) { return status(); },
+      [this](atom::settled, const office_address& address, uint64_t open) {
+        on_open_count(address, open);
+      },
+    };
+  }
+
+private:
+  using reply_promise = caf::typed_response_promise<intake_reply>;
+  using ok_promise = caf::typed_response_promise<caf::ok_atom>;
+  using report_promise = caf::typed_response_promise<drain_report>;
+  using snapshot_promise = caf::typed_response_promise<runtime_snapshot>;
+
+  /// A request that waits for its office.
+  struct waiting {
+    std::function<void(const office_child_actor&)> forward;
+    std::function<void(const caf::error&)> fail;
+  };
+
+  struct row_state {
+    row_phase phase = row_phase::queued;
+    office_child_actor handle;
+    std::deque<waiting> waiting_for_it;
+    int64_t used_ms = 0;
+    /// Instants of restarts within the window.
+    std::deque<int64_t> restarts;
+  };
+
+  int64_t clock_ms() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+             self_->clock().now().time_since_epoch())
+      .count();
+  }
+
+  // -- requests for one office ------------------------------------------------
+
+  caf::result<intake_reply> on_intake(const intake_request& request) {
+    const auto& address = request.event.address;
+    auto fault = check_conversation_id(address.conversation_id);
+    if (fault != address_fault::none)
+      return make_failure(errc::bad_identity,
+                          "the message has no valid conversation id");
+    if (holding_)
+      return make_failure(errc::shutting_down,
+                          "the node is ending; the message was not taken");
+    if (auto handle = awake(address))
+      return self_->delegate(handle, atom::intake_v, request);
+    auto answer = self_->make_response_promise<reply_promise>();
+    auto id = replies_.keep(answer);
+    // A request instead of a delegation: the guard must keep the promise.
+    wait_for(
+      address,
+      {[this, request, id](const office_child_actor& handle) {
+         kit::bounded_request(self_, handle, limits::disk_timeout,
+                              atom::intake_v, request)
+           .then([this, id](
+                   const intake_reply& reply) { replies_.deliver(id, reply); },
+                 [this, id](caf::error& reason) { replies_.fail(id, reason); });
+       },
+       [this, id](const caf::error& reason) {
+         replies_.fail(id, reason);
+       }});
+    return answer;
+  }
+
+  caf::result<caf::ok_atom> on_may_send(const delivery_key& key) {
+    if (auto handle = awake(key.conversation))
+      return self_->delegate(handle, atom::may_send_v, key);
+    // Whoever sleeps or is opening has asked no transport for anything.
+    return make_failure(errc::aborted, "the answer is not to be sent");
+  }
+
+  /// The handle of an office that may be talked to at once.
+  office_child_actor awake(const office_address& address) {
+    auto found = rows_.find(address);
+    if (found == rows_.end() || found->second.phase != row_phase::awake)
+      return {};
+    found->second.used_ms = clock_ms();
+    return found->second.handle;
+  }
+
+  void wait_for(const office_address& address, waiting item) {
+    auto& row = open_office(address);
+    row.used_ms = clock_ms();
+    if (row.waiting_for_it.size() >= limits::office_waiting) {
+      item.fail(make_failure(errc::queue_full,
+                             "too many messages wait for this conversation"));
+      return;
+    }
+    row.waiting_for_it.push_back(std::move(item));
+  }
+
+  // -- opening ----------------------------------------------------------------
+
+  row_state& open_office(const office_address& address) {
+    auto [found, fresh] = rows_.try_emplace(address);
+    if (fresh) {
+      found->second.used_ms = clock_ms();
+      queue_.push_back(address);
+      open_next();
+    }
+    return rows_.at(address);
+  }
+
+  void open_next() {
+    while (openings_ < openings_at_once && !queue_.empty()) {
+      auto address = std::move(queue_.front());
+      queue_.pop_front();
+      auto found = rows_.find(address);
+      if (found == rows_.end())
+        continue;
+      found->second.phase = row_phase::opening;
+      ++openings_;
+      kit::bounded_request(self_, args_.registry, limits::disk_timeout,
+                           atom::ensure_v, address)
+        .then(
+          [this, address](const office& place) { recorded(address, place); },
+          [this, address](caf::error& reason) {
+            --openings_;
+            not_opened(address, reason);
+            open_next();
+          });
+    }
+  }
+
+  void recorded(const office_address& address, const office& place) {
+    auto& row = rows_.at(address);
+    auto transport = transports_.find(address.platform);
+    row.handle = spawn_office(
+      self_->home_system(), args_.deps, place,
+      transport == transports_.end() ? transport_actor{} : transport->second,
+      offices_parent_actor{self_});
+    self_->monitor(row.handle);
+    row.phase = row_phase::awake;
+    row.used_ms = clock_ms();
+    serve(row);
+    // It answers this once its files are read.
+    auto opened = [this] {
+      --openings_;
+      open_next();
+    };
+    kit::bounded_request(self_, row.handle, limits::disk_timeout,
+                         atom::describe_v)
+      .then([opened](const runtime_snapshot&) { opened(); },
+            [opened](caf::error&) { opened(); });
+  }
+
+  void serve(row_state& row) {
+    auto handle = row.handle;
+    for (auto& item : std::exchange(row.waiting_for_it, {}))
+      item.forward(handle);
+  }
+
+  void not_opened(const office_address& address, const caf::error& reason) {
+    kit::log::warning(name, "the conversation " + office_key(address)
+                              + " was not opened: " + sentence_of(reason));
+    auto row = rows_.extract(address);
+    if (!row.empty())
+      for (auto& item : row.mapped().waiting_for_it)
+        item.fail(reason);
+  }
+
+  // -- sleep and death --------------------------------------------------------
+
+  void arm_sweep() {
+    sweep_timer_.arm(self_,
+                     std::chrono::duration_cast<std::chrono::milliseconds>(
+                       limits::office_sweep_interval),
+                     [this] {
+                       sweep();
+                       arm_sweep();
+                     });
+  }
+
+  void sweep() {
+    constexpr int64_t idle_ms =
+      std::chrono::milliseconds{limits::office_idle_timeout}.count();
+    if (holding_)
+      return;
+    for (auto& [address, row] : rows_)
+      if (row.phase == row_phase::awake && !unfinished_.contains(address)
+          && clock_ms() - row.used_ms >= idle_ms)
+        put_to_sleep(address, row);
+  }
+
+  void put_to_sleep(const office_address& address, row_state& row) {
+    row.phase = row_phase::sleeping;
+    auto stays = [this, address] {
+      auto found = rows_.find(address);
+      if (found == rows_.end() || found->second.phase != row_phase::sleeping)
+        return;
+      found->second.phase = row_phase::awake;
+      serve(found->second);
+    };
+    kit::bounded_request(self_, row.handle, limits::runner_dispose_timeout * 2,
+                         atom::dispose_v)
+      .then(
+        [stays](bool slept) {
+          // When it sleeps, its end is what the row waits for.
+          if (!slept)
+            stays();
+        },
+        [stays](caf::error&) { stays(); });
+  }
+
+  void on_down(const caf::down_msg& down) {
+    auto found = std::find_if(rows_.begin(), rows_.end(), [&](auto& entry) {
+      return entry.second.handle
+             && entry.second.handle.address() == down.source;
+    });
+    if (found == rows_.end())
+      return;
+    auto address = found->first;
+    auto& row = found->second;
+    row.handle = nullptr;
+    auto asleep = row.phase == row_phase::sleeping;
+    if (!asleep)
+      kit::log::error(name,
+                      "the office " + office_key(address)
+                        + " ended unexpectedly: " + sentence_of(down.reason));
+    auto wanted =
+      !row.waiting_for_it.empty() || (!asleep && unfinished_.contains(address));
+    if (holding_ || !wanted || (!asleep && !may_restart(row))) {
+      auto items = std::move(row.waiting_for_it);
+      rows_.erase(found);
+      for (auto& item : items)
+        item.fail(down.reason ? down.reason
+                              : make_failure(errc::not_ready,
+                                             "the conversation is closed"));
+      return;
+    }
+    row.phase = row_phase::queued;
+    queue_.push_back(address);
+    open_next();
+  }
+
+  bool may_restart(row_state& row) {
+    auto now = clock_ms();
+    auto& restarts = row.restarts;
+    while (!restarts.empty() && restarts.front() < now - restart_window_ms)
+      restarts.pop_front();
+    if (restarts.size() >= limits::office_restarts)
+      return false;
+    restarts.push_back(now);
+    return true;
+  }
+
+  // -- unfinished work --------------------------------------------------------
+
+  /// Turns the keys of the last run into addresses.
+  void find_unfinished() {
+    if (args_.resume_keys.empty())
+      return;
+    for (const auto& key : args_.resume_keys)
+      unresolved_.insert(key);
+    kit::bounded_request(self_, args_.registry, limits::disk_timeout,
+                         atom::list_v)
+      .then(
+        [this](const office_inventory& inventory) {
+          for (const auto& record : inventory.offices)
+            if (unresolved_.erase(office_key(record.address)) > 0)
+              unfinished_.insert(record.address);
+          for (const auto& key : unresolved_)
+            kit::log::warning(name, "no office is registered for the "
+                                    "unfinished work of "
+                                      + key);
+          unresolved_.clear();
+          for (const auto& entry : transports_)
+            resume(entry.first);
+        },
+        [](caf::error& reason) {
+          kit::log::error(name, "the inventory could not be read: "
+                                  + sentence_of(reason));
+        });
+  }
+
+  void resume(platform_id platform) {
+    for (const auto& address : unfinished_)
+      if (address.platform == platform)
+        open_office(address);
+  }
+
+  void on_open_count(const office_address& address, uint64_t open) {
+    auto changed = open > 0 ? unfinished_.insert(address).second
+                            : unfinished_.erase(address) > 0;
+    if (changed)
+      write_open_list();
+  }
+
+  void write_open_list() {
+    if (list_timer_.armed() || list_writing_) {
+      list_stale_ = true;
+      return;
+    }
+    list_stale_ = false;
+    list_writing_ = true;
+    std::vector<std::string> keys(unresolved_.begin(), unresolved_.end());
+    for (const auto& address : unfinished_)
+      keys.push_back(office_key(address));
+    file_job job;
+    job.reason = "offices";
+    job.op = file_op::write_atomic;
+    job.path = join_path(args_.deps.place.state_dir, open_list_name);
+    job.bytes = print_open_list(std::move(keys));
+    kit::bounded_request(self_, args_.deps.files, limits::disk_timeout,
+                         atom::file_v, std::move(job))
+      .then([this](const file_outcome&) { open_list_written(); },
+            [this](caf::error& reason) {
+              kit::log::warning(name, "the list of unfinished work was not "
+                                      "written: "
+                                        + sentence_of(reason));
+              list_stale_ = true;
+              open_list_written();
+            });
+  }
+
+  void open_list_written() {
+    list_writing_ = false;
+    list_timer_.arm(self_,
+                    std::chrono::duration_cast<std::chrono::milliseconds>(
+                      limits::open_list_interval),
+                    [this] {
+                      if (list_stale_)
+                        write_open_list();
+                    });
+  }
+
+  // -- transports -------------------------------------------------------------
+
+  caf::ok_atom on_attach(platform_id platform,
+                         const transport_actor& transport) {
+    transports_[platform] = transport;
+    for (auto& [address, row] : rows_)
+      if (address.platform == platform && row.handle)
+        self_->send(row.handle, atom::attach_v, transport);
+    resume(platform);
+    return caf::ok_atom_v;
+  }
+
+  // -- everything at once -----------------------------------------------------
+
+  snapshot_promise on_describe() {
+    auto answer = self_->make_response_promise<snapshot_promise>();
+    auto id = snapshots_.keep(answer);
+    auto total = std::make_shared<runtime_snapshot>();
+    auto add = [total](const runtime_snapshot& part) {
+      total->offices_active += part.offices_active;
+      total->open_entries += part.open_entries;
+      total->sessions.insert(total->sessions.end(), part.sessions.begin(),
+                             part.sessions.end());
+    };
+    auto ask = [this, id, total, add] {
+      ask_all<runtime_snapshot>(
+        limits::mailbox_timeout, add,
+        [this, id, total] { snapshots_.deliver(id, *total); },
+        atom::describe_v);
+    };
+    kit::bounded_request(self_, args_.registry, limits::mailbox_timeout,
+                         atom::list_v)
+      .then(
+        [total, ask](const office_inventory& inventory) {
+          total->offices_known = inventory.offices.size();
+          ask();
+        },
+        [ask](caf::error&) { ask(); });
+    return answer;
+  }
+
+  report_promise on_drain(drain_phase phase) {
+    auto answer = self_->make_response_promise<report_promise>();
+    auto id = reports_.keep(answer);
+    holding_ = true;
+    auto total = std::make_shared<drain_report>();
+    auto add = [total](const drain_report& part) {
+      total->running += part.running;
+      total->open_entries += part.open_entries;
+      total->sending += part.sending;
+      total->delivering += part.delivering;
+    };
+    ask_all<drain_report>(
+      limits::runner_dispose_timeout + limits::mailbox_timeout, add,
+      [this, id, total] { reports_.deliver(id, *total); }, atom::drain_v,
+      phase);
+    return answer;
+  }
+
+  /// Asks every office; `done` runs when all of them answered or failed.
+  template <class Part, class Limit, class... Args>
+  void ask_all(Limit limit, std::function<void(const Part&)> add,
+               std::function<void()> done, const Args&... args) {
+    auto left = std::make_shared<size_t>(1);
+    auto one_done = [left, done] {
+      if (--*left == 0)
+        done();
+    };
+    for (auto& [address, row] : rows_) {
+      if (!row.handle)
+        continue;
+      ++*left;
+      kit::bounded_request(self_, row.handle, limit, args...)
+        .then(
+          [add, one_done](const Part& part) {
+            add(part);
+            one_done();
+          },
+          [one_done](caf::error&) { one_done(); });
+    }
+    one_done();
+  }
+
+  status_line status() const {
+    return {name, holding_ ? "stopping" : "ok",
+            "awake " + std::to_string(rows_.size()) + ", opening "
+              + std::to_string(openings_ + queue_.size()) + ", unfinished "
+              + std::to_string(unfinished_.size())};
+  }
+
+  pointer self_;
+  offices_args args_;
+  std::unordered_map<office_address, row_state> rows_;
+  std::deque<office_address> queue_;
+  size_t openings_ = 0;
+  std::map<platform_id, transport_actor> transports_;
+  /// Offices with open entries, and keys whose address is not known yet.
+  std::set<office_address> unfinished_;
+  std::set<std::string> unresolved_;
+  bool list_writing_ = false;
+  bool list_stale_ = false;
+  bool holding_ = false;
+  kit::generation_timer list_timer_;
+  kit::generation_timer sweep_timer_;
+  kit::promise_guard<intake_reply> replies_;
+  kit::promise_guard<drain_report> reports_;
+  kit::promise_guard<runtime_snapshot> snapshots_;
+};
+
+} // namespace
+
+offices_actor spawn_offices(caf::actor_system& system, offices_args args) {
+  return kit::spawn_stateful<offices_parent_actor, offices_state>(
+    system, std::move(args));
+}
+
+} // namespace bureau::offices

@@ -1,0 +1,206 @@
+#include "actors/office/registry.hpp"
+
+#include "actors/kit/log.hpp"
+#include "actors/kit/promise_guard.hpp"
+#include "actors/kit/requests.hpp"
+#include "actors/kit/spawn_stateful.hpp"
+#include "messages/codec/conversation_names.hpp"
+#include "messages/limits.hpp"
+#include "messages/text/time_text.hpp"
+
+#include <caf/all.hpp>
+
+#include <deque>
+#include <unordered_set>
+#include <utility>
+
+namespace bureau::offices {
+
+namespace {
+
+/// Directory jobs at one time: the file pool serves others as well.
+constexpr size_t directories_at_once = 32;
+
+/// Handlers:
+///   (ensure, office_address) → office        => ensure
+///   (list)                   → office_inventory => inventory
+///   (status)                 → status_line   => status
+///
+/// Child of the node. Failure of a write leaves memory and disk as they were.
+class registry_actor_state {
+public:
+  using pointer = registry_actor::stateful_pointer<registry_actor_state>;
+
+  static inline const char* name = "registry";
+
+  explicit registry_actor_state(pointer self) : self_(self) {}
+
+  void init(registry_args args) {
+    args_ = std::move(args);
+    for (const auto& record : args_.state.offices)
+      known_.insert(record.address);
+  }
+
+  registry_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::ensure, const office_address& address) {
+        return ensure(address);
+      },
+      [this](atom::list) { return inventory(); },
+      [this](atom::status) { return status(); },
+    };
+  }
+
+private:
+  using office_promise = caf::typed_response_promise<office>;
+
+  struct request {
+    office_address address;
+    uint64_t promise = 0;
+  };
+
+  office_promise ensure(const office_address& address) {
+    auto answer = self_->make_response_promise<office_promise>();
+    auto fault = check_conversation_id(address.conversation_id);
+    if (fault != address_fault::none) {
+      answer.deliver(
+        make_failure(errc::bad_identity,
+                     bureau::sentence_of(fault, to_string(address.platform),
+                                         address.conversation_id)));
+      return answer;
+    }
+    request item{address, promises_.keep(answer)};
+    if (known_.contains(address)) {
+      make_directory(std::move(item));
+      return answer;
+    }
+    unrecorded_.push_back(std::move(item));
+    if (writing_.empty())
+      write();
+    return answer;
+  }
+
+  /// Writes the file once for everybody who waits.
+  void write() {
+    writing_ = std::exchange(unrecorded_, {});
+    next_ = args_.state;
+    auto now = text::iso_utc(args_.wall->now_ms());
+    std::unordered_set<office_address> fresh;
+    for (const auto& item : writing_)
+      if (fresh.insert(item.address).second)
+        next_.offices.push_back({item.address, now});
+    file_job job;
+    job.reason = "registry";
+    job.op = file_op::write_atomic;
+    job.path = join_path(args_.place.state_dir, registry_file_name);
+    job.bytes = print_registry(next_);
+    kit::bounded_request(self_, args_.files, limits::disk_timeout, atom::file_v,
+                         std::move(job))
+      .then([this](const file_outcome&) { written(); },
+            [this](caf::error& reason) { refused(reason); });
+  }
+
+  void written() {
+    ++writes_;
+    args_.state = std::exchange(next_, {});
+    for (auto& item : std::exchange(writing_, {})) {
+      known_.insert(item.address);
+      make_directory(std::move(item));
+    }
+    if (!unrecorded_.empty())
+      write();
+  }
+
+  void refused(const caf::error& reason) {
+    next_ = {};
+    auto failure =
+      make_failure(errc::disk, "the office registry cannot be written: "
+                                 + sentence_of(reason));
+    kit::log::warning(name, sentence_of(failure));
+    for (auto& item : std::exchange(writing_, {}))
+      promises_.fail(item.promise, failure);
+    if (!unrecorded_.empty())
+      write();
+  }
+
+  void make_directory(request item) {
+    if (directories_ >= directories_at_once) {
+      undone_.push_back(std::move(item));
+      return;
+    }
+    ++directories_;
+    auto place = make_office(args_.place, item.address);
+    file_job job;
+    job.reason = "registry";
+    job.op = file_op::ensure_directory;
+    job.path = place.dir;
+    job.mode = 0700;
+    auto promise = item.promise;
+    kit::bounded_request(self_, args_.files, limits::disk_timeout, atom::file_v,
+                         std::move(job))
+      .then(
+        [this, promise, place](const file_outcome&) {
+          promises_.deliver(promise, place);
+          next_directory();
+        },
+        [this, promise, dir = place.dir](caf::error& reason) {
+          promises_.fail(promise, directory_failure(dir, reason));
+          next_directory();
+        });
+  }
+
+  void next_directory() {
+    --directories_;
+    if (undone_.empty())
+      return;
+    auto item = std::move(undone_.front());
+    undone_.pop_front();
+    make_directory(std::move(item));
+  }
+
+  static caf::error directory_failure(const std::string& dir,
+                                      const caf::error& reason) {
+    auto code = code_of(reason);
+    if (code != errc::denied)
+      return make_failure(code, "the office directory " + dir
+                                  + " cannot be made: " + sentence_of(reason));
+    return make_failure(errc::denied,
+                        "the office directory " + dir
+                          + " must be a regular non-symlink directory: "
+                          + sentence_of(reason));
+  }
+
+  office_inventory inventory() const {
+    return {args_.state.enabled_platforms, args_.state.offices};
+  }
+
+  status_line status() const {
+    return {name, writing_.empty() ? "idle" : "busy",
+            "offices " + std::to_string(known_.size()) + ", writes "
+              + std::to_string(writes_) + ", waiting "
+              + std::to_string(unrecorded_.size() + undone_.size())};
+  }
+
+  pointer self_;
+  registry_args args_;
+  /// Recorded on disk.
+  std::unordered_set<office_address> known_;
+  /// Wait for the next write, and for the one under way.
+  std::vector<request> unrecorded_;
+  std::vector<request> writing_;
+  registry_state next_;
+  /// Wait for a directory job.
+  std::deque<request> undone_;
+  size_t directories_ = 0;
+  uint64_t writes_ = 0;
+  kit::promise_guard<office> promises_;
+};
+
+} // namespace
+
+registry_actor spawn_registry(caf::actor_system& system, registry_args args) {
+  return kit::spawn_stateful<registry_actor, registry_actor_state>(
+    system, std::move(args));
+}
+
+} // namespace bureau::offices
