@@ -1,0 +1,194 @@
+// How fast a node starts and how little it needs: time from exec to the first
+// `GET /health` that answers 200, and the memory of the idle process.
+//
+//   bench_startup [RUNS]
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+
+double ms_since(clock_type::time_point begin) {
+  return std::chrono::duration<double, std::milli>(clock_type::now() - begin)
+    .count();
+}
+
+int free_port() {
+  auto fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  ::bind(fd, reinterpret_cast<sockaddr*>(&address), length);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length);
+  ::close(fd);
+  return ntohs(address.sin_port);
+}
+
+bool health_answers(int port) {
+  auto fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto good = false;
+  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address)
+      == 0) {
+    auto request = "GET /health HTTP/1.1\r\nHost: 127.0.0.1:"
+                   + std::to_string(port) + "\r\nConnection: close\r\n\r\n";
+    ::send(fd, request.data(), request.size(), MSG_NOSIGNAL);
+    char buffer[512];
+    pollfd entry{fd, POLLIN, 0};
+    if (::poll(&entry, 1, 1000) == 1) {
+      auto got = ::recv(fd, buffer, sizeof buffer, 0);
+      good = got > 12 && std::string(buffer, 12) == "HTTP/1.1 200";
+    }
+  }
+  ::close(fd);
+  return good;
+}
+
+/// Kilobytes of one line of /proc/<pid>/smaps_rollup.
+long figure(const std::string& rollup, const std::string& name) {
+  auto pos = rollup.find("\n" + name + ":");
+  return pos == std::string::npos
+           ? 0
+           : std::strtol(rollup.c_str() + pos + name.size() + 2, nullptr, 10);
+}
+
+struct sample {
+  double start_ms = 0;
+  double stop_ms = 0;
+  double resident_mb = 0;
+  double private_mb = 0;
+  int threads = 0;
+};
+
+double spawn_yardstick() {
+  auto begin = clock_type::now();
+  auto pid = ::fork();
+  if (pid == 0) {
+    ::execl("/bin/true", "true", nullptr);
+    ::_exit(127);
+  }
+  ::waitpid(pid, nullptr, 0);
+  return ms_since(begin);
+}
+
+sample measure(const std::string& binary) {
+  char directory[] = "/tmp/bureau-bench-XXXXXX";
+  if (::mkdtemp(directory) == nullptr)
+    std::abort();
+  std::string state = std::string{directory} + "/state";
+  auto port = free_port();
+  auto port_text = "LINK_PORT=" + std::to_string(port);
+  sample result;
+  auto begin = clock_type::now();
+  auto pid = ::fork();
+  if (pid == 0) {
+    auto null = ::open("/dev/null", O_RDWR);
+    ::dup2(null, 0);
+    ::dup2(null, 1);
+    ::dup2(null, 2);
+    const char* argv[] = {binary.c_str(), "run",         "--headless",
+                          "--state-dir",  state.c_str(), nullptr};
+    const char* envp[] = {"PATH=/usr/bin:/bin", "HOME=/root", port_text.c_str(),
+                          nullptr};
+    ::execve(argv[0], const_cast<char**>(argv), const_cast<char**>(envp));
+    ::_exit(127);
+  }
+  while (!health_answers(port)) {
+    if (::waitpid(pid, nullptr, WNOHANG) == pid) {
+      std::fprintf(stderr, "the node ended before it answered\n");
+      std::exit(1);
+    }
+    ::poll(nullptr, 0, 1);
+  }
+  result.start_ms = ms_since(begin);
+  // Idle means: nothing has happened for a while.
+  ::poll(nullptr, 0, 300);
+  std::ifstream file{"/proc/" + std::to_string(pid) + "/smaps_rollup"};
+  std::ostringstream rollup;
+  rollup << file.rdbuf();
+  result.resident_mb = static_cast<double>(figure(rollup.str(), "Rss")) / 1024;
+  result.private_mb =
+    static_cast<double>(figure(rollup.str(), "Private_Clean")
+                        + figure(rollup.str(), "Private_Dirty"))
+    / 1024;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(
+         "/proc/" + std::to_string(pid) + "/task"))
+    ++result.threads;
+  begin = clock_type::now();
+  ::kill(pid, SIGTERM);
+  ::waitpid(pid, nullptr, 0);
+  result.stop_ms = ms_since(begin);
+  std::filesystem::remove_all(directory);
+  return result;
+}
+
+double percentile(std::vector<double> values, double rank) {
+  std::sort(values.begin(), values.end());
+  auto index =
+    static_cast<size_t>(rank * static_cast<double>(values.size() - 1));
+  return values[index];
+}
+
+void print(const char* what, const char* unit, std::vector<double> values,
+           double target) {
+  auto middle = percentile(values, 0.5);
+  std::printf("%-22s %8.1f %8.1f %8.1f %-3s", what, percentile(values, 0),
+              middle, percentile(values, 1), unit);
+  if (target > 0)
+    std::printf("  target <= %6.1f  %s", target,
+                middle <= target ? "met" : "MISSED");
+  std::printf("\n");
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  auto runs = argc > 1 ? std::atoi(argv[1]) : 15;
+  auto self = std::filesystem::canonical("/proc/self/exe");
+  auto binary = (self.parent_path() / "bureau").string();
+  std::vector<double> yardstick;
+  std::vector<double> start;
+  std::vector<double> stop;
+  std::vector<double> resident;
+  std::vector<double> own;
+  std::vector<double> threads;
+  for (int i = 0; i < runs; ++i) {
+    yardstick.push_back(spawn_yardstick());
+    auto one = measure(binary);
+    start.push_back(one.start_ms);
+    stop.push_back(one.stop_ms);
+    resident.push_back(one.resident_mb);
+    own.push_back(one.private_mb);
+    threads.push_back(one.threads);
+  }
+  std::printf("idle `bureau run --headless`, %d runs\n", runs);
+  std::printf("%-22s %8s %8s %8s\n", "", "min", "median", "max");
+  print("spawn of /bin/true", "ms", yardstick, 0);
+  print("exec to /health 200", "ms", start, 100);
+  print("SIGTERM to exit", "ms", stop, 0);
+  print("resident memory", "MB", resident, 25);
+  print("private memory", "MB", own, 6);
+  print("threads", "", threads, 0);
+  return 0;
+}
