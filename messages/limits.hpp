@@ -220,15 +220,26 @@ inline constexpr auto refusal_notice_interval = minutes{1};
 /// Ids of turns that a session remembers: ended ones, and stops that overtook
 /// their message.
 inline constexpr size_t remembered_turns = 32;
+/// Settings, sandbox and files of a run are ready within this, each.
+inline constexpr auto run_step_timeout = seconds{30};
+/// A responder records a final answer within this, all waits included.
+inline constexpr auto finish_timeout = seconds{60};
 /// A final answer waits this long for the outcome of an interim operation.
 inline constexpr auto interim_settle_timeout = seconds{10};
 /// A responder without work left waits this long for the last outcomes.
 inline constexpr auto responder_linger_timeout = minutes{1};
 /// Activity lines of one run that stay visible, and the length of a label.
-inline constexpr size_t activity_lines = 100;
+inline constexpr size_t activity_lines = 40;
 inline constexpr size_t activity_label_chars = 120;
 /// Memory text of one file that enters the system prompt.
 inline constexpr size_t memory_prompt_bytes = 65'536;
+/// Images of one message that the model is shown, and the size of each.
+inline constexpr size_t prompt_images = 10;
+inline constexpr size_t prompt_image_bytes = 5u << 20;
+/// Caps of a run that nobody watches (event: origin).
+inline constexpr auto event_run_duration = minutes{10};
+inline constexpr int64_t event_run_calls = 50;
+inline constexpr int64_t event_run_cost_micro = 10'000'000;
 
 // -- console ------------------------------------------------------------------
 
