@@ -1,0 +1,226 @@
+#pragma once
+
+#include "messages/errc.hpp"
+#include "messages/identity/workspace.hpp"
+#include "messages/interfaces/session.hpp"
+#include "messages/limits.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// The queue and state machine of one session key (note on the runtime, 3.6 to
+/// 3.8; decisions A5, A8, A14, A37).
+namespace bureau::session {
+
+/// What the shell has to carry out, in order.
+namespace effect {
+
+/// Make a run id and answer with run_named.
+struct name_run {};
+/// Have the owner write `running`; answer with start_recorded or start_refused.
+struct record_start {
+  turn_started fact;
+};
+/// Call retry_due after limits::ledger_retry_delay.
+struct retry_start {};
+/// Make the store and the runner if there are none.
+struct open_runner {};
+/// Start the turn; answer with settled, run_failed or runner_down.
+struct start_run {
+  run_request request;
+};
+struct abort_run {};
+/// End the runner at once, close the store; answer with released.
+struct kill_runner {};
+/// End the runner in order, close the store; answer with released.
+struct dispose_runner {};
+/// The runner is gone: close the store; answer with released.
+struct close_store {};
+/// Have the owner write `dead`.
+struct record_dead {
+  turn_dead fact;
+};
+/// Drop what the transport still holds of a run.
+struct drop_output {
+  std::string run;
+};
+/// Hand an operation to the transport; a token above 0 wants the outcome as
+/// notice_delivered.
+struct notice {
+  uint64_t token = 0;
+  outbound operation;
+};
+/// Call settle_timeout after limits::abort_settle_timeout.
+struct arm_settle {};
+struct cancel_settle {};
+/// Call idle_timeout after limits::runner_idle_timeout.
+struct arm_idle {};
+struct cancel_idle {};
+/// Ask the settings for the queue cap; answer with cap_known.
+struct refresh_cap {};
+/// Count and log that a runner had to be killed or died.
+struct count_loss {
+  std::string why;
+};
+
+} // namespace effect
+
+using session_effect =
+  std::variant<effect::name_run, effect::record_start, effect::retry_start,
+               effect::open_runner, effect::start_run, effect::abort_run,
+               effect::kill_runner, effect::dispose_runner, effect::close_store,
+               effect::record_dead, effect::drop_output, effect::notice,
+               effect::arm_settle, effect::cancel_settle, effect::arm_idle,
+               effect::cancel_idle, effect::refresh_cap, effect::count_loss>;
+
+using session_effects = std::vector<session_effect>;
+
+/// States of the machine; `dreaming` of the note is not built.
+enum class session_phase : uint8_t {
+  absent,
+  materialising,
+  idle,
+  running,
+  stopping,
+  disposing,
+};
+
+std::string to_string(session_phase phase);
+
+/// Sentences that people see.
+namespace wording {
+
+inline constexpr const char* stopping = "_Stopping…_";
+inline constexpr const char* stopped = "_Stopped._";
+inline constexpr const char* nothing_running = "_Nothing running._";
+inline constexpr const char* refused =
+  "_Too many messages are waiting here; this one was not taken. Send it again "
+  "when I have answered._";
+inline constexpr const char* interrupted =
+  "I was interrupted by an internal error before I finished this. Send it "
+  "again to retry.";
+
+} // namespace wording
+
+/// Decides for one session key; knows no clock, no actor and no chance. Every
+/// member answers the effects of one event. Owned by the session actor.
+class session_core {
+public:
+  session_core(office_address place, std::string session_key);
+
+  // -- work -------------------------------------------------------------------
+
+  /// An accepted message: queued, started, or refused when the queue is full.
+  session_effects ticket(turn_ticket accepted, int64_t now_ms);
+  session_effects run_named(std::string run);
+  session_effects start_recorded(const std::string& run);
+  /// The owner did not write `running`: a disk fault is retried, a closed entry
+  /// is passed over.
+  session_effects start_refused(const std::string& run, errc why);
+  session_effects retry_due();
+
+  // -- stop -------------------------------------------------------------------
+
+  session_effects stop(const stop_turn& request);
+  session_effects settle_timeout(int64_t now_ms);
+
+  // -- ends -------------------------------------------------------------------
+
+  session_effects settled(const std::string& run, const run_result& result,
+                          int64_t now_ms);
+  /// The runner answered an error; one that did not answer in time is killed.
+  session_effects run_failed(const std::string& run, errc why,
+                             const std::string& sentence, int64_t now_ms);
+  session_effects runner_down(const std::string& why, int64_t now_ms);
+  session_effects store_down();
+  session_effects idle_timeout();
+  /// Runner and store are gone for good.
+  session_effects released();
+
+  // -- other ------------------------------------------------------------------
+
+  /// @param ref platform id of the notice; empty when it failed
+  session_effects notice_delivered(uint64_t token, const std::string& ref);
+  session_effects cap_known(uint32_t cap);
+  session_effects drain(drain_phase phase);
+  /// Whether a shutdown phase is reached.
+  bool holds(drain_phase phase) const;
+
+  session_snapshot snapshot() const;
+  session_phase phase() const { return phase_; }
+
+private:
+  /// Why a run is being ended.
+  enum class stop_cause : uint8_t { none, user, shutdown };
+
+  /// The turn at the head of the lane.
+  struct active_turn {
+    turn_ticket ticket;
+    std::string run;
+    /// The owner has written `running`.
+    bool recorded = false;
+    stop_cause cause = stop_cause::none;
+    /// The "Stopping…" of this turn.
+    uint64_t notice = 0;
+  };
+
+  /// A "Stopping…" on its way or visible, to become "Stopped.".
+  struct stop_notice {
+    outbound operation;
+    bool answered = false;
+    bool ended = false;
+    std::string ref;
+  };
+
+  void start_next(session_effects& out);
+  void launch(session_effects& out);
+  /// What follows when no turn is at the head of the lane.
+  void rest(session_effects& out);
+  void dispose(session_effects& out);
+  void kill(session_effects& out);
+  void begin_stop(session_effects& out, stop_cause cause,
+                  const json_text& target);
+  /// Closes the books of the current turn as its end requires.
+  void conclude(session_effects& out, bool produced,
+                const std::string& sentence);
+  void end_turn(session_effects& out, int64_t now_ms);
+  void close_in_place(session_effects& out, const conversation_event& event,
+                      const json_text& target);
+  void refuse(session_effects& out, const conversation_event& event,
+              bool quietly, int64_t now_ms);
+  void say_stopped(session_effects& out);
+  void say(session_effects& out, outbound operation, uint64_t token = 0);
+  bool is_current(const std::string& run) const;
+  bool is_active() const;
+  size_t waiting_events() const;
+  turn_dead dead(const conversation_event& event, const char* why,
+                 bool told) const;
+  outbound notice_post(const conversation_event& event, const std::string& run,
+                       const json_text& target, std::string text) const;
+
+  office_address place_;
+  std::string session_key_;
+  session_phase phase_ = session_phase::absent;
+  std::optional<drain_phase> drain_;
+  std::deque<turn_ticket> waiting_;
+  std::optional<active_turn> current_;
+  bool has_runner_ = false;
+  /// Runner or store are on their way out; `released` ends it.
+  bool closing_ = false;
+  /// The store ended under the runner: renew both after the turn.
+  bool renew_ = false;
+  uint32_t cap_ = limits::session_queue_cap;
+  std::optional<int64_t> last_refusal_ms_;
+  std::deque<std::string> ended_;
+  std::deque<std::string> early_stops_;
+  std::map<uint64_t, stop_notice> notices_;
+  uint64_t last_token_ = 0;
+  int64_t last_access_ms_ = 0;
+};
+
+} // namespace bureau::session
