@@ -455,6 +455,11 @@ std::string conversation_settings_path(const office& place) {
 reading<config_snapshot> load_snapshot(file_system& fs,
                                        const std::string& state_dir) {
   reading<config_snapshot> result;
+  auto& files = result.value;
+  // Looked at before it is read: a change in between is seen as one later.
+  files.settings_signature = signature_of(fs, settings_path(state_dir));
+  files.models_signature = signature_of(fs, models_path(state_dir));
+  files.auth_signature = signature_of(fs, auth_path(state_dir));
   auto take = [&result](auto read, auto& into) {
     using value_type = decltype(read.value);
     for (auto& warning : read.warnings)
@@ -464,9 +469,9 @@ reading<config_snapshot> load_snapshot(file_system& fs,
     into = std::make_shared<const value_type>(std::move(read.value));
   };
   take(load_settings(fs, settings_path(state_dir), settings_file_kind::global),
-       result.value.settings);
-  take(load_models(fs, models_path(state_dir)), result.value.models);
-  take(load_auth(fs, auth_path(state_dir)), result.value.auth);
+       files.settings);
+  take(load_models(fs, models_path(state_dir)), files.models);
+  take(load_auth(fs, auth_path(state_dir)), files.auth);
   return result;
 }
 

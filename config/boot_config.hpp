@@ -125,11 +125,14 @@ struct boot_config {
   workspace place() const { return make_workspace(workspace_root, state_dir); }
 };
 
-/// The three files at boot, checked.
+/// The three files, checked, and what they looked like on the disk.
 struct config_snapshot {
   std::shared_ptr<const settings_document> settings;
   std::shared_ptr<const models_file> models;
   std::shared_ptr<const auth_file> auth;
+  file_signature settings_signature{};
+  file_signature models_signature{};
+  file_signature auth_signature{};
 };
 
 /// Paths of the files in the state directory.

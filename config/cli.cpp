@@ -61,6 +61,12 @@ std::string check_values(const arguments& args,
   return {};
 }
 
+/// A negative number is a word: chat ids look like that.
+bool looks_like_flag(std::string_view word) {
+  return word.size() > 1 && word.front() == '-'
+         && !(word[1] >= '0' && word[1] <= '9');
+}
+
 /// One parser over CLI11: options of a command, last value wins.
 class parser {
 public:
@@ -98,7 +104,7 @@ public:
         only_words = true;
         continue;
       }
-      if (!only_words && word.size() > 1 && word.front() == '-')
+      if (!only_words && looks_like_flag(word))
         return "Unknown flag: " + word + '.' + see_help();
       words.push_back(word);
     }

@@ -45,6 +45,17 @@ std::string pointer_token(std::string_view name) {
   return result;
 }
 
+file_signature signature_of(file_system& fs, const std::string& path) {
+  auto seen = fs.stat_name(path);
+  if (!seen)
+    return {};
+  const auto& facts = seen.value;
+  return {
+    true, static_cast<uint64_t>(facts.st_size),
+    static_cast<uint64_t>(facts.st_dev), static_cast<uint64_t>(facts.st_ino),
+    int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec};
+}
+
 std::string unreadable(std::string_view path, std::string_view why) {
   return fault_at(path, {}, "cannot be read: " + std::string{why},
                   "Put a readable regular file there or remove it");

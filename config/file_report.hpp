@@ -3,6 +3,7 @@
 #include "messages/codec/json_support.hpp"
 #include "messages/ports/file_system.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,20 @@ std::string value_fault(std::string_view path, std::string_view text,
 
 /// A token of a JSON pointer, escaped and with its slash.
 std::string pointer_token(std::string_view name);
+
+/// What tells one content of a file from the next without reading it.
+struct file_signature {
+  bool present = false;
+  uint64_t size = 0;
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  int64_t modified_ns = 0;
+  friend bool operator==(const file_signature&,
+                         const file_signature&) = default;
+};
+
+/// Signature of a name; an unreadable one counts as absent.
+file_signature signature_of(file_system& fs, const std::string& path);
 
 /// Text of a file, or that it is absent, or the fault that forbids it.
 struct file_text {

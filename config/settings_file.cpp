@@ -362,7 +362,8 @@ settings_document::as_variable(std::string_view path) const {
   if (auto entries = found->if_array();
       entries != nullptr && spec_of(path).kind != value_kind::object_list) {
     std::string result;
-    for (const auto& entry : *list(path)) {
+    auto texts = *list(path);
+    for (const auto& entry : texts) {
       if (!result.empty())
         result += ',';
       result += entry;

@@ -1,0 +1,174 @@
+#include "config/cli.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace bureau;
+using namespace bureau::config;
+
+namespace {
+
+using args = std::vector<std::string>;
+
+cli_plan plan_of(const args& given) {
+  auto result = parse_command_line(given);
+  INFO(result.usage_error);
+  REQUIRE(result);
+  return result.plan;
+}
+
+std::string error_of(const args& given) {
+  return parse_command_line(given).usage_error;
+}
+
+} // namespace
+
+TEST_CASE("no argument runs the node with defaults") {
+  auto plan = plan_of({});
+  CHECK(plan.what == command::run);
+  CHECK_FALSE(plan.state_dir);
+  CHECK_FALSE(plan.workspace);
+  CHECK_FALSE(plan.run.sandbox);
+  CHECK_FALSE(plan.run.headless);
+  CHECK_FALSE(plan.run.console);
+  CHECK_FALSE(plan.run.log_file);
+}
+
+TEST_CASE("the first word selects the command") {
+  CHECK(plan_of({"run"}).what == command::run);
+  CHECK(plan_of({"env"}).what == command::env);
+  CHECK(plan_of({"version"}).what == command::version);
+  CHECK(plan_of({"help"}).what == command::help);
+  CHECK(plan_of({"office", "list"}).what == command::office);
+  CHECK(plan_of({"--help"}).what == command::help);
+  CHECK(plan_of({"-h"}).what == command::help);
+  CHECK(plan_of({"--version"}).what == command::version);
+  CHECK(plan_of({"-v"}).what == command::version);
+  CHECK(plan_of({"-V"}).what == command::version);
+  CHECK(plan_of({"--version", "--help"}).what == command::help);
+  CHECK(plan_of({"--onboard", "--version"}).what == command::version);
+  // Only the first word: later ones are the workspace.
+  auto later = plan_of({"/some/dir", "env"});
+  CHECK(later.what == command::run);
+  CHECK(later.workspace == "env");
+}
+
+TEST_CASE("both spellings of a flag mean the same and the last value wins") {
+  struct row {
+    args given;
+    const char* state_dir;
+    const char* console;
+    const char* log;
+  };
+  for (const auto& [given, state_dir, console, log] :
+       {row{{"--state-dir", "/s", "--console", "a", "--log", "l"},
+            "/s",
+            "a",
+            "l"},
+        row{{"--state-dir=/s", "--console=a", "--log=l"}, "/s", "a", "l"},
+        row{{"--state-dir=/x", "--console=b", "--state-dir", "/s", "--console",
+             "a", "--log=l"},
+            "/s",
+            "a",
+            "l"},
+        row{{"run", "--log=-l", "--state-dir=-s", "--console=-a"},
+            "-s",
+            "-a",
+            "-l"}}) {
+    auto plan = plan_of(given);
+    CHECK(plan.state_dir == state_dir);
+    CHECK(plan.run.console == console);
+    CHECK(plan.run.log_file == log);
+  }
+}
+
+TEST_CASE("words around flags are the workspace and the last one wins") {
+  CHECK(plan_of({"--sandbox=host", "/tmp/w"}).workspace == "/tmp/w");
+  CHECK(plan_of({"/a", "--headless", "/b"}).workspace == "/b");
+  CHECK(plan_of({"--state-dir", "/s", "/w", "--sandbox", "host"}).workspace
+        == "/w");
+  CHECK(plan_of({"--", "-odd"}).workspace == "-odd");
+  CHECK(plan_of({"run", "env"}).workspace == "env");
+}
+
+TEST_CASE("the sandbox value is parsed with the plan") {
+  CHECK(plan_of({"--sandbox", "host"}).run.sandbox->type == sandbox_type::host);
+  CHECK(plan_of({"--sandbox=image:a:b"}).run.sandbox->image == "a:b");
+  CHECK(plan_of({"--sandbox=bad:x", "--sandbox=bwrap"}).run.sandbox->type
+        == sandbox_type::bwrap);
+  CHECK(error_of({"--sandbox=bogus:nope"}).find("Invalid sandbox type")
+        != std::string::npos);
+}
+
+TEST_CASE("wrong usage is one sentence that names the argument") {
+  struct row {
+    args given;
+    const char* part;
+  };
+  for (const auto& [given, part] :
+       {row{{"--sandox=host"}, "Unknown flag: --sandox=host."},
+        row{{"--worker-token", "x"}, "Unknown flag: --worker-token."},
+        row{{"-x"}, "Unknown flag: -x."},
+        row{{"--state-dir"}, "--state-dir needs a value."},
+        row{{"--state-dir="}, "--state-dir needs a value."},
+        row{{"--state-dir", ""}, "--state-dir needs a value."},
+        row{{"--state-dir", "--headless"}, "begins with '-'"},
+        row{{"--state-dir", "-s"}, "write it as --state-dir=-s."},
+        row{{"--sandbox"}, "--sandbox needs a value."},
+        row{{"--console", "Bad Name"}, "'Bad Name' is no name"},
+        row{{"--console=" + std::string(33, 'a')}, "1 to 32 characters"},
+        row{{"--console=a", "--headless"}, "contradict"},
+        row{{""}, "empty word"},
+        row{{"--onboard"}, "`bureau onboard` is not available"},
+        row{{"--download=C1"}, "`bureau download` is not available"},
+        row{{"observe"}, "`bureau observe` is not available"},
+        row{{"ext", "install", "--sandbox=bad"}, "`bureau ext` is not"},
+        row{{"env", "x"}, "`env` takes no argument 'x'"},
+        row{{"version", "x"}, "`version` takes no argument 'x'"},
+        row{{"office"}, "Usage: bureau office list"},
+        row{{"office", "claim", "C1"}, "Usage: bureau office list"},
+        row{{"office", "claim", "C1", "irc"}, "Unknown platform 'irc'"},
+        row{{"office", "claim", "C1", "console"}, "Unknown platform 'console'"},
+        row{{"office", "list", "--x"}, "Unknown flag: --x."}}) {
+    auto sentence = error_of(given);
+    CAPTURE(given.front());
+    CAPTURE(sentence);
+    CHECK(sentence.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("every word of a later version is refused, not taken as a path") {
+  for (auto word :
+       {"observe", "scenario", "settings", "link", "pair", "packages", "ext",
+        "sandbox", "events", "onboard", "download"}) {
+    CAPTURE(std::string{word});
+    CHECK(error_of({word}).find("is not available in this version")
+          != std::string::npos);
+    CHECK(plan_of({"./" + std::string{word}}).workspace
+          == "./" + std::string{word});
+  }
+}
+
+TEST_CASE("office commands carry their places") {
+  auto list =
+    plan_of({"office", "list", "--state-dir", "/s", "--workspace=/w"});
+  CHECK(list.office.action == office_action::list);
+  CHECK(list.state_dir == "/s");
+  CHECK(list.workspace == "/w");
+  auto claim =
+    plan_of({"office", "--state-dir=/s", "claim", "-100", "telegram"});
+  CHECK(claim.office.action == office_action::claim);
+  CHECK(claim.office.raw_id == "-100");
+  CHECK(claim.office.platform == platform_id::telegram);
+}
+
+TEST_CASE("the help text names every flag and sandbox value") {
+  auto text = help_text();
+  for (auto part :
+       {"--state-dir", "--sandbox", "--headless", "--console", "--log",
+        "WORKSPACE", "office claim", "env", "bwrap[:default]", "host",
+        "container:<container-name>", "image:<image-name>", "gondolin:default",
+        "firecracker:<vm-id>", "cloudflare:<sandbox-id>"}) {
+    CAPTURE(std::string{part});
+    CHECK(text.find(part) != std::string::npos);
+  }
+}
