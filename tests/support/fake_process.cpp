@@ -57,10 +57,14 @@ struct fake_process_state {
 
   void init(std::shared_ptr<process_probe> control) {
     probe = control;
+    // A test calls these between two turns of the scheduler, when the worker
+    // of the last turn is gone: answers must not be handed to it.
     control->output_ = [this](uint64_t id, int32_t stream, std::string bytes) {
+      self->context(nullptr);
       output(id, stream, std::move(bytes));
     };
     control->finish_ = [this](proc_exit exit) {
+      self->context(nullptr);
       finish(std::move(exit));
     };
     control->quit_ = [address = self->address()] {
