@@ -50,8 +50,7 @@ public:
   messages_writer(const model_request& request,
                   const anthropic_dialect& dialect, cache_retention retention)
     : request_(request), model_(request.choice.model), dialect_(dialect),
-      retention_(retention),
-      level_(clamp_thinking(model_, request.choice.thinking_level)),
+      retention_(retention), level_(requested_thinking(request.choice)),
       messages_(
         normal_transcript(request.messages, model_, call_id_rule::anthropic)) {}
 

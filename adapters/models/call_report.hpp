@@ -4,6 +4,7 @@
 #include "messages/interfaces/model.hpp"
 
 #include <caf/fwd.hpp>
+#include <caf/typed_actor.hpp>
 
 #include <chrono>
 #include <string>

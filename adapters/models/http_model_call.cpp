@@ -32,6 +32,8 @@ public:
 
   void init(std::shared_ptr<http_call_args> shared) {
     args_ = std::move(shared);
+    // The transfer knows us weakly; only we decide when the call is over.
+    alive_ = http_call_actor{self_};
     core_ = std::make_unique<http_call_core>(args_->stream);
     args_->report.begin(self_);
     self_->monitor(args_->sink);
@@ -170,10 +172,12 @@ private:
                        http_cancel{transfer_id()});
     total_.cancel();
     bytes_.cancel();
+    alive_ = nullptr;
     self_->quit();
   }
 
   pointer self_;
+  http_call_actor alive_;
   std::shared_ptr<http_call_args> args_;
   std::unique_ptr<http_call_core> core_;
   kit::generation_timer bytes_;

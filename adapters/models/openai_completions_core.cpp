@@ -367,7 +367,7 @@ private:
   void write_thinking() {
     if (!model_.reasoning)
       return;
-    auto level = clamp_thinking(model_, request_.choice.thinking_level);
+    auto level = requested_thinking(request_.choice);
     auto mapped = provider_level(model_, level);
     auto on = level != "off";
     // Off mapped to null: the model cannot be told to stop thinking.

@@ -172,7 +172,7 @@ size_t openai_completions_stream::call_block(const json::bj::object& call,
   block.kind = block_kind::tool_call;
   block.id = id;
   block.name = name;
-  if (answer().has_call_id(id))
+  if (!id.empty() && answer().has_call_id(id))
     block.id = answer().fresh_call_id();
   auto position = answer().open(std::move(block), out);
   if (index)

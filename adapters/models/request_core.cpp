@@ -96,6 +96,12 @@ std::string clamp_thinking(const model_descriptor& model,
   return "off";
 }
 
+std::string requested_thinking(const model_choice& choice) {
+  const auto& level = choice.thinking_level;
+  return level.empty() || level == "off" ? "off"
+                                         : clamp_thinking(choice.model, level);
+}
+
 thinking_plan plan_thinking(const std::string& level, int64_t cap,
                             int64_t model_max) {
   constexpr int64_t budgets[] = {0, 1024, 2048, 8192, 16'384, 16'384, 16'384};

@@ -50,6 +50,10 @@ private:
 std::string clamp_thinking(const model_descriptor& model,
                            const std::string& level);
 
+/// The level that a request states: "off" stays "off", also for models that
+/// cannot stop thinking (nothing is said to them then); others are clamped.
+std::string requested_thinking(const model_choice& choice);
+
 /// What a level is called at the provider.
 struct level_name {
   /// False: mapped to null, that is, not to be said at all.

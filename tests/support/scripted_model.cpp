@@ -183,6 +183,7 @@ struct scripted_call_state {
   scripted_call_actor::stateful_pointer<scripted_call_state> self;
   script_ptr script;
   model_sink_actor sink;
+  scripted_call_actor alive;
   scripted_reply reply;
   std::vector<step> steps;
   size_t at = 0;
@@ -204,6 +205,8 @@ struct scripted_call_state {
             model_sink_actor target, scripted_reply prepared) {
     script = std::move(shared);
     sink = std::move(target);
+    // Whoever started the call may drop the handle; the sink decides.
+    alive = scripted_call_actor{self};
     counted = true;
     ++script->open;
     reply = std::move(prepared);
@@ -224,7 +227,8 @@ struct scripted_call_state {
     if (reply.content.empty() && !reply.error_message.empty())
       steps.clear();
     self->monitor(sink);
-    self->set_down_handler([this](caf::down_msg&) { self->quit(); });
+    self->set_down_handler([this](caf::down_msg&) { stop(); });
+    self->set_exit_handler([this](caf::exit_msg&) { stop(); });
     if (!reply.silent)
       schedule(reply.first_delay);
   }
@@ -333,7 +337,13 @@ struct scripted_call_state {
     if (reply.spent)
       message.spent = *reply.spent;
     self->send(sink, atom::done_v, stream_end{message, failure});
+    stop();
+  }
+
+  void stop() {
+    timer.cancel();
     leave();
+    alive = nullptr;
     self->quit();
   }
 
