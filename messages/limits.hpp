@@ -129,6 +129,8 @@ inline constexpr size_t config_warnings = 20;
 inline constexpr auto config_look_interval = seconds{1};
 /// Conversations whose settings are kept checked in memory.
 inline constexpr size_t config_conversations = 1024;
+/// Runs that wait for their settings at one time.
+inline constexpr size_t config_waiting = 4096;
 /// A whole HTTP response body kept in memory (fetch).
 inline constexpr size_t http_fetch_bytes = 1u << 20;
 /// One server-sent event of a model stream.
@@ -147,6 +149,8 @@ inline constexpr size_t provider_error_chars = 4000;
 /// Tool output shown to the model.
 inline constexpr size_t tool_output_lines = 2000;
 inline constexpr size_t tool_output_bytes = 51'200;
+/// Text of one tool result, whoever made it.
+inline constexpr size_t tool_result_bytes = 1u << 20;
 /// The read tool counts the lines of a file up to here.
 inline constexpr size_t tool_scan_bytes = 256u << 20;
 /// An image that the read tool hands to the model.
