@@ -165,7 +165,7 @@ TEST_CASE("a shared network keeps the namespace and shows the resolver") {
 
 TEST_CASE("a network that is not built is refused, never weakened") {
   for (const auto* network : {"internet", "", "HOST", "bridge"}) {
-    CAPTURE(network);
+    CAPTURE(std::string{network});
     auto args = office_args();
     args.network = network;
     auto profile = make_bwrap_profile(merged_host(), args);
@@ -186,7 +186,7 @@ TEST_CASE("nothing runs without the system call filter") {
 
 TEST_CASE("doors choose the mounts, overlays come last") {
   struct row {
-    const char* name;
+    std::string name;
     const char* policy;
     const char* layout;
     const char* want;
@@ -264,7 +264,7 @@ TEST_CASE("read-only paths that would uncover something are refused") {
     {"/host/statements", false},
   };
   for (const auto& each : rows) {
-    CAPTURE(each.path);
+    CAPTURE(std::string{each.path});
     auto ws = office_args().ws;
     CHECK(check_read_only(each.path, ws).has_value() == each.refused);
     auto config = merged_host();
@@ -275,7 +275,7 @@ TEST_CASE("read-only paths that would uncover something are refused") {
 
 TEST_CASE("names of variables are checked") {
   struct row {
-    const char* name;
+    std::string name;
     bool fine;
   };
   const row rows[] = {
@@ -391,7 +391,7 @@ TEST_CASE("descriptors: arguments, status, filter, then every source") {
 
 TEST_CASE("where a command starts") {
   struct row {
-    const char* name;
+    std::string name;
     std::string cwd;
     std::string want;
   };

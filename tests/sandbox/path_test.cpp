@@ -18,7 +18,7 @@ path_view view_of(const char* policy, const char* layout_word) {
 }
 
 struct row {
-  const char* name;
+  std::string name;
   /// KEY stands for the office key.
   std::string path;
   file_access access;
@@ -28,8 +28,8 @@ struct row {
 };
 
 std::string with_key(std::string text) {
-  auto pos = text.find("KEY");
-  if (pos != std::string::npos)
+  for (auto pos = text.find("KEY"); pos != std::string::npos;
+       pos = text.find("KEY"))
     text.replace(pos, 3, place.key);
   return text;
 }
@@ -154,7 +154,7 @@ TEST_CASE("runtime paths map back to host paths lexically") {
   const path_context remote{"/host/workspace", "/workspace", "/workspace/k",
                             false};
   struct mapping {
-    const char* name;
+    std::string name;
     const path_context& context;
     const char* path;
     const char* want;

@@ -21,14 +21,14 @@ TEST_CASE("versions of bubblewrap") {
     {"bubblewrap 0.4.1\n", "0.4.1", false},
   };
   for (const auto& each : rows) {
-    CAPTURE(each.output);
+    CAPTURE(std::string{each.output});
     auto version = parse_version(each.output);
     REQUIRE(version);
     CHECK(version->text == each.text);
     CHECK(is_new_enough(*version) == each.new_enough);
   }
   for (const auto* nonsense : {"", "bubblewrap", "bubblewrap x.y", "7", "7."}) {
-    CAPTURE(nonsense);
+    CAPTURE(std::string{nonsense});
     CHECK(!parse_version(nonsense));
   }
 }
@@ -46,7 +46,7 @@ TEST_CASE("options that a build must have") {
 
 TEST_CASE("a failed probe names its cause and the ways out") {
   struct row {
-    const char* name;
+    std::string name;
     const char* detail;
     kernel_facts facts;
     const char* says;

@@ -42,7 +42,7 @@ using words = std::vector<std::string>;
 
 TEST_CASE("effective doors") {
   struct row {
-    const char* name;
+    std::string name;
     const char* policy;
     const char* layout;
     door want;
@@ -109,8 +109,8 @@ TEST_CASE("a full door shows the root and creates nothing shared") {
 TEST_CASE("every door keeps the office's own records read-only") {
   for (const auto* layout_word : {"conversation", "shared-support", "full"}) {
     for (const auto* policy : {"isolated", "trusted"}) {
-      CAPTURE(layout_word);
-      CAPTURE(policy);
+      CAPTURE(std::string{layout_word});
+      CAPTURE(std::string{policy});
       auto shown = project(ws, place, effective_door(policy, layout_word));
       auto at = "/host/ws|" + place.key + "/";
       auto to = " -> /workspace/" + place.key + "/";
@@ -134,7 +134,7 @@ TEST_CASE("only backends that enforce the projection keep an isolated door") {
     {"something", false},
   };
   for (const auto& each : rows) {
-    CAPTURE(each.backend);
+    CAPTURE(std::string{each.backend});
     CHECK(enforces_projection(each.backend) == each.enforces);
     CHECK(!refuse_reason(each.backend, "trusted"));
     for (const auto* policy : {"isolated", "", "Trusted"}) {

@@ -26,7 +26,7 @@ const std::string started = "{ \"child-pid\": 7, \"net-namespace\": 4026 }\n";
 
 TEST_CASE("captured bytes become text without cutting a character") {
   struct row {
-    const char* name;
+    std::string name;
     std::string bytes;
     uint64_t dropped;
     size_t cap;
@@ -78,7 +78,7 @@ TEST_CASE("the text of a killed command is what it said plus one line") {
 
 TEST_CASE("bubblewrap's status documents") {
   struct row {
-    const char* name;
+    std::string name;
     std::string text;
     std::optional<int32_t> code;
   };
@@ -130,7 +130,7 @@ TEST_CASE("a kill is told as timeout or abort, whatever the exit says") {
 
 TEST_CASE("without an exit code the sandbox itself failed") {
   struct row {
-    const char* name;
+    std::string name;
     std::string err;
     int32_t signal;
     errc code;

@@ -70,7 +70,7 @@ TEST_CASE("reading slices") {
 
 TEST_CASE("the end of a read") {
   struct row {
-    const char* name;
+    std::string name;
     uint64_t offset;
     uint64_t length;
     program_output output;
@@ -115,7 +115,7 @@ TEST_CASE("the end of a read") {
 
 TEST_CASE("the end of a write") {
   struct row {
-    const char* name;
+    std::string name;
     program_output output;
     errc fault;
   };
