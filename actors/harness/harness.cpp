@@ -232,8 +232,7 @@ void harness_state::handle_down(const caf::actor_addr& source) {
   if (!loop_)
     return;
   if (source == args_.store.address()) {
-    end_storage(
-      make_failure(errc::disk, "The session file is not available any more."));
+    end_storage(caf::make_error(caf::sec::request_receiver_down));
     return;
   }
   if (call_ && source == call_.address()) {

@@ -2,6 +2,7 @@
 
 #include "actors/harness/argument_core.hpp"
 #include "actors/harness/tools/outcome_core.hpp"
+#include "messages/limits.hpp"
 #include "messages/text/utf8.hpp"
 
 #include <algorithm>
@@ -93,9 +94,17 @@ tool_outcome cut_reply_outcome() {
 }
 
 void normalise(tool_outcome& outcome) {
-  for (auto& block : outcome.content)
-    if (block.kind == block_kind::text && !text::is_valid_utf8(block.text))
+  auto left = limits::tool_result_bytes;
+  for (auto& block : outcome.content) {
+    if (block.kind != block_kind::text)
+      continue;
+    if (!text::is_valid_utf8(block.text))
       block.text = text::sanitize_utf8(block.text);
+    if (block.text.size() > left)
+      block.text = std::string{text::prefix_bytes(block.text, left)}
+                   + "\n[The rest of this result was too long and is cut.]";
+    left -= std::min(left, block.text.size());
+  }
   if (outcome.is_error && outcome.details.empty())
     outcome.details = json_text{"{}"};
 }

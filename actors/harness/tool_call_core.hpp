@@ -49,8 +49,8 @@ tool_outcome aborted_outcome();
 tool_outcome unanswered_outcome();
 tool_outcome cut_reply_outcome();
 
-/// Brings an outcome into the form that is stored: valid UTF-8, an object for
-/// the details of an error.
+/// Brings an outcome into the form that is stored: valid UTF-8 of at most
+/// limits::tool_result_bytes, an object for the details of an error.
 void normalise(tool_outcome& outcome);
 
 /// The transcript message of a finished slot.
