@@ -1,5 +1,7 @@
 #include "actors/kit/log.hpp"
 
+#include "actors/kit/log_file.hpp"
+
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
@@ -101,6 +103,20 @@ bool to_file(const std::string& path) {
     return true;
   } catch (const spdlog::spdlog_ex&) {
     return false;
+  }
+}
+
+line_sink file_sink(const std::string& path) {
+  try {
+    auto file = std::make_shared<spdlog::logger>(
+      "file", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
+    file->set_pattern("%v");
+    file->flush_on(spdlog::level::trace);
+    return [file](level severity, std::string_view line) {
+      file->log(native(severity), line);
+    };
+  } catch (const spdlog::spdlog_ex&) {
+    return {};
   }
 }
 

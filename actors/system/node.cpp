@@ -42,7 +42,7 @@ struct node_state {
   node_actor::stateful_pointer<node_state> self;
   node_plan plan;
   kit::supervisor adapters;
-  std::map<std::string, adapter_handles> running_adapters;
+  std::map<std::string, adapter_service_actor> running_adapters;
   std::map<std::string, std::string> degraded;
   kit::promise_guard<health_report> open_health;
   kit::generation_timer poll;
@@ -56,8 +56,8 @@ struct node_state {
 
   // -- boot -----------------------------------------------------------------
 
-  void init(std::shared_ptr<node_plan> wanted) {
-    plan = std::move(*wanted);
+  void init(const node_builder& build) {
+    plan = build(node_actor{self});
     adapters.install(
       self,
       [this](const std::string& label, const caf::error& reason) {
@@ -81,31 +81,17 @@ struct node_state {
     kit::child_spec spec;
     spec.label = label;
     spec.start = [this, label, adapter] {
-      auto handles = adapter.start(self->home_system(), node_actor{self});
-      running_adapters[label] = handles;
-      return caf::actor_cast<caf::actor>(handles.service);
+      auto service = adapter.spawn(self->home_system(), node_actor{self});
+      running_adapters[label] = service;
+      return caf::actor_cast<caf::actor>(service);
     };
     adapters.add(std::move(spec));
-    connect(label, adapter.platform, true);
+    start_adapter(label, true);
   }
 
-  /// An outbox first meets the offices (unfinished answers resume), then its
-  /// adapter takes messages.
-  void connect(const std::string& label, platform_id platform, bool at_boot) {
-    auto handles = running_adapters[label];
-    kit::bounded_request(self, plan.offices, limits::disk_timeout,
-                         atom::attach_v, platform, handles.transport)
-      .then([this, label, handles, at_boot](
-              caf::ok_atom) { start_adapter(label, handles.service, at_boot); },
-            [this, label, at_boot](const caf::error& err) {
-              mark({label, sentence_of(err)});
-              adapter_done(at_boot);
-            });
-  }
-
-  void start_adapter(const std::string& label,
-                     const adapter_service_actor& service, bool at_boot) {
-    kit::bounded_request(self, service, limits::disk_timeout, atom::start_v)
+  void start_adapter(const std::string& label, bool at_boot) {
+    kit::bounded_request(self, running_adapters[label], limits::disk_timeout,
+                         atom::start_v)
       .then(
         [this, label, at_boot](caf::ok_atom) {
           mark({label, ""});
@@ -134,9 +120,7 @@ struct node_state {
 
   void adapter_restarted(const std::string& label) {
     count_restart("adapter");
-    for (const auto& adapter : plan.adapters)
-      if ("adapter/" + to_string(adapter.platform) == label)
-        connect(label, adapter.platform, false);
+    start_adapter(label, false);
   }
 
   void give_up(const std::string& label, const caf::error& reason) {
@@ -272,8 +256,7 @@ struct node_state {
     }
     auto done = after(running_adapters.size(), std::move(next));
     for (const auto& entry : running_adapters)
-      kit::bounded_request(self, entry.second.service, limits::mailbox_timeout,
-                           verb)
+      kit::bounded_request(self, entry.second, limits::mailbox_timeout, verb)
         .then([done](caf::ok_atom) { done(); },
               [this, done, what, label = entry.first](const caf::error& err) {
                 step_failed(label + " " + what, err);
@@ -360,6 +343,11 @@ struct node_state {
 
   void finish() {
     stage = phase::ended;
+    for (const auto& entry : running_adapters) {
+      adapters.release(entry.second.address());
+      self->send_exit(entry.second, caf::exit_reason::user_shutdown);
+    }
+    running_adapters.clear();
     plan.set_exit_code(exit_code);
     plan.tell_main(main_event::finished);
   }
@@ -379,9 +367,8 @@ struct node_state {
 
 } // namespace
 
-node_actor spawn_node(caf::actor_system& system, node_plan plan) {
-  return kit::spawn_stateful<node_actor, node_state>(
-    system, std::make_shared<node_plan>(std::move(plan)));
+node_actor spawn_node(caf::actor_system& system, node_builder build) {
+  return kit::spawn_stateful<node_actor, node_state>(system, std::move(build));
 }
 
 } // namespace bureau::system

@@ -28,16 +28,12 @@ struct closing_service {
   service_actor handle;
 };
 
-/// The two faces of a platform adapter.
-struct adapter_handles {
-  adapter_service_actor service;
-  transport_actor transport;
-};
-
-/// An adapter to start, and to restart a bounded number of times.
+/// An adapter to start, and to restart a bounded number of times. An adapter
+/// attaches its outbox to the offices when it is started.
 struct adapter_plan {
   platform_id platform = platform_id::console;
-  std::function<adapter_handles(caf::actor_system&, const node_actor&)> start;
+  std::function<adapter_service_actor(caf::actor_system&, const node_actor&)>
+    spawn;
 };
 
 /// Everything the node looks after.
@@ -56,8 +52,12 @@ struct node_plan {
   std::function<void(int)> set_exit_code;
 };
 
-/// Spawns the node: it starts the adapters, answers readiness, keeps the list
-/// of degraded parts, and walks the shutdown of decision A14.
-node_actor spawn_node(caf::actor_system& system, node_plan plan);
+/// Spawns the children of a node that is being born and lists them.
+using node_builder = std::function<node_plan(const node_actor&)>;
+
+/// Spawns the node: it builds its children, starts the adapters, answers
+/// readiness, keeps the list of degraded parts, and walks the shutdown of
+/// decision A14.
+node_actor spawn_node(caf::actor_system& system, node_builder build);
 
 } // namespace bureau::system

@@ -65,29 +65,19 @@ struct scripted_offices_state {
   }
 };
 
-using scripted_adapter_actor =
-  caf::typed_actor<caf::replies_to<atom::start>::with<caf::ok_atom>,
-                   caf::replies_to<atom::drain>::with<caf::ok_atom>,
-                   caf::replies_to<atom::stop>::with<caf::ok_atom>,
-                   caf::replies_to<atom::status>::with<status_line>,
-                   caf::replies_to<atom::deliver, outbound>::with<delivered>,
-                   caf::reacts_to<atom::drop, std::string>,
-                   caf::reacts_to<atom::closed, closed_entry>,
-                   caf::replies_to<atom::config>::with<transport_info>>;
-
 struct scripted_adapter_state {
-  scripted_adapter_actor::stateful_pointer<scripted_adapter_state> self;
+  adapter_service_actor::stateful_pointer<scripted_adapter_state> self;
   diary_ptr story;
   static inline const char* name = "scripted_adapter";
   explicit scripted_adapter_state(
-    scripted_adapter_actor::stateful_pointer<scripted_adapter_state> me)
+    adapter_service_actor::stateful_pointer<scripted_adapter_state> me)
     : self(me) {}
   void init(diary_ptr book) { story = std::move(book); }
   caf::ok_atom note(const char* line) {
     story->lines.push_back(line);
     return caf::ok_atom_v;
   }
-  scripted_adapter_actor::behavior_type make_behavior() {
+  adapter_service_actor::behavior_type make_behavior() {
     return {[this](atom::start) -> caf::result<caf::ok_atom> {
               if (!story->adapter_starts)
                 return make_failure(errc::bad_config, "no terminal");
@@ -138,7 +128,7 @@ struct node_story : test::node_fixture {
   service_actor files =
     kit::spawn_stateful<service_actor, scripted_service_state>(
       *system, story, std::string{"files"});
-  scripted_adapter_actor adapter;
+  adapter_service_actor adapter;
   node_actor node;
 
   void boot(bool with_adapter = true) {
@@ -151,9 +141,10 @@ struct node_story : test::node_fixture {
       plan.adapters.push_back(
         {platform_id::console,
          [this](caf::actor_system& sys, const node_actor&) {
-           adapter = kit::spawn_stateful<scripted_adapter_actor,
-                                         scripted_adapter_state>(sys, story);
-           return system::adapter_handles{adapter, adapter};
+           adapter =
+             kit::spawn_stateful<adapter_service_actor, scripted_adapter_state>(
+               sys, story);
+           return adapter;
          }});
     plan.tell_main = [this](system::main_event event) {
       constexpr const char* words[] = {"interrupt", "terminate", "ready",
@@ -164,7 +155,8 @@ struct node_story : test::node_fixture {
     plan.set_exit_code = [this](int code) {
       story->exit_code = code;
     };
-    node = system::spawn_node(*system, std::move(plan));
+    node =
+      system::spawn_node(*system, [plan](const node_actor&) { return plan; });
     settle();
   }
 
@@ -211,9 +203,9 @@ TEST_CASE("how long a shutdown waits") {
 }
 
 TEST_CASE_FIXTURE(node_story,
-                  "boot attaches the outbox before it takes messages") {
+                  "boot starts the adapters, then the node is ready") {
   boot();
-  CHECK(story->lines == lines{"attach console", "adapter start", "main ready"});
+  CHECK(story->lines == lines{"adapter start", "main ready"});
   CHECK(health().ready);
 }
 

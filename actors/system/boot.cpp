@@ -1,0 +1,175 @@
+#include "actors/system/boot.hpp"
+
+#include "actors/io/journal_replay.hpp"
+#include "actors/kit/log.hpp"
+#include "actors/kit/log_file.hpp"
+#include "actors/office/migration.hpp"
+#include "actors/office/open_list.hpp"
+#include "config/os/durable.hpp"
+#include "config/os/posix_file_system.hpp"
+#include "config/os/system_clock.hpp"
+#include "config/os/system_entropy.hpp"
+
+#include <algorithm>
+
+namespace bureau::system {
+
+namespace {
+
+namespace log = kit::log;
+
+log::level level_of(const std::string& name) {
+  if (name == "debug")
+    return log::level::debug;
+  if (name == "warning")
+    return log::level::warning;
+  if (name == "error")
+    return log::level::error;
+  return log::level::info;
+}
+
+void tell(const std::vector<std::string>& warnings) {
+  for (const auto& warning : warnings)
+    log::warning("config", warning);
+}
+
+std::string open_state_dir(const config::cli_plan& plan,
+                           const config::environment& env, boot_result& result,
+                           std::string& state_dir) {
+  std::string fault;
+  state_dir = config::resolve_state_dir(plan, env, result.machine, fault);
+  if (!fault.empty())
+    return fault;
+  return os::secure_state_dir(*result.ports.disk, state_dir,
+                              result.machine.euid);
+}
+
+std::string read_configuration(const config::cli_plan& plan,
+                               const config::environment& env,
+                               const std::string& state_dir,
+                               boot_result& result) {
+  auto files = config::load_snapshot(*result.ports.disk, state_dir);
+  if (!files)
+    return files.fault;
+  result.files = std::move(files.value);
+  auto made = config::make_boot_config(plan, state_dir, env,
+                                       *result.files.settings, result.machine);
+  if (!made)
+    return made.fault;
+  result.config = std::move(made.value);
+  log::set_level(level_of(result.config->log_level));
+  if (!result.config->log_file.empty()
+      && !log::to_file(result.config->log_file))
+    return "cannot write the log file " + result.config->log_file
+           + "; choose another --log";
+  tell(files.warnings);
+  tell(made.warnings);
+  return {};
+}
+
+std::string place_workspace(const boot_result& result) {
+  const auto& boot = *result.config;
+  auto& disk = *result.ports.disk;
+  if (auto fault = config::check_placement(boot.state_dir, boot.workspace_root);
+      !fault.empty())
+    return fault;
+  if (auto fault = config::prepare_workspace(disk, boot); !fault.empty())
+    return fault;
+  return config::check_placement_on_disk(disk, boot.state_dir,
+                                         boot.workspace_root);
+}
+
+std::string take_lock(boot_result& result) {
+  std::string fault;
+  result.lock = config::instance_lock::acquire(
+    *result.ports.disk, result.config->state_dir, result.machine,
+    result.ports.wall->now_ms(), fault);
+  return fault;
+}
+
+std::string replay(boot_result& result) {
+  const auto& boot = *result.config;
+  auto& disk = *result.ports.disk;
+  os::sweep_stale_temporaries(disk, boot.state_dir, "office-registry.json");
+  auto report = io::replay_journal(disk, boot.state_dir, boot.workspace_root);
+  if (report.failure)
+    return sentence_of(report.failure);
+  for (const auto& note : report.notes)
+    log::warning("journal", note);
+  if (report.frames > 0)
+    log::info("journal", "the last end was not clean: "
+                           + std::to_string(report.bytes_written)
+                           + " bytes were brought up to date");
+  result.resume_keys = offices::load_open_list(disk, boot.state_dir);
+  std::vector<std::string> touched;
+  for (const auto& target : report.touched)
+    if (target.root == journal_root::state)
+      touched.push_back(target.path);
+  for (auto& key : offices::keys_of_replayed(touched))
+    if (std::find(result.resume_keys.begin(), result.resume_keys.end(), key)
+        == result.resume_keys.end())
+      result.resume_keys.push_back(std::move(key));
+  return {};
+}
+
+std::string migrate(boot_result& result) {
+  const auto& boot = *result.config;
+  std::vector<platform_id> enabled;
+  for (const auto& platform : boot.platforms)
+    if (platform.enabled)
+      enabled.push_back(platform.id);
+  offices::registry_ports ports{*result.ports.disk, *result.ports.chance,
+                                *result.ports.wall};
+  auto run =
+    offices::migrate(ports, boot.workspace_root, boot.state_dir, enabled);
+  if (!run.fault.empty())
+    return run.fault;
+  if (auto refusal = offices::boot_refusal(run.summary, boot.state_dir);
+      !refusal.empty())
+    return refusal;
+  for (const auto& directory : run.ignored)
+    log::info("migration", "left alone: " + directory);
+  auto moved = run.summary.migrated.size() + run.summary.recovered.size();
+  if (moved > 0)
+    log::info("migration", "moved " + std::to_string(moved) + " offices");
+  result.registry = std::move(run.registry);
+  return {};
+}
+
+std::string detect(boot_result& result) {
+  const auto& boot = *result.config;
+  auto found = sandbox::detect_sandbox(*result.ports.disk, boot.place(),
+                                       to_string(boot.sandbox.type),
+                                       boot.sandbox_read_only);
+  if (!found)
+    return sentence_of(found.error());
+  result.sandbox = std::move(*found);
+  return {};
+}
+
+} // namespace
+
+std::string prepare(const config::cli_plan& plan,
+                    const config::environment& env, boot_result& result) {
+  result.ports.disk = std::make_shared<os::posix_file_system>();
+  result.ports.wall = std::make_shared<os::system_clock>();
+  result.ports.chance = std::make_shared<os::system_entropy>();
+  result.machine = os::read_machine_facts(*result.ports.disk);
+  std::string state_dir;
+  if (auto fault = open_state_dir(plan, env, result, state_dir); !fault.empty())
+    return fault;
+  if (auto fault = read_configuration(plan, env, state_dir, result);
+      !fault.empty())
+    return fault;
+  if (auto fault = place_workspace(result); !fault.empty())
+    return fault;
+  if (auto fault = take_lock(result); !fault.empty())
+    return fault;
+  if (auto fault = replay(result); !fault.empty())
+    return fault;
+  if (auto fault = migrate(result); !fault.empty())
+    return fault;
+  return detect(result);
+}
+
+} // namespace bureau::system

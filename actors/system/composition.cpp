@@ -1,0 +1,244 @@
+#include "actors/system/composition.hpp"
+
+#include "actors/harness/harness.hpp"
+#include "actors/harness/tools/core_tools.hpp"
+#include "actors/io/files.hpp"
+#include "actors/io/journal.hpp"
+#include "actors/kit/log.hpp"
+#include "actors/office/offices.hpp"
+#include "actors/office/registry.hpp"
+#include "actors/runner/responder.hpp"
+#include "actors/runner/runner.hpp"
+#include "actors/session/session.hpp"
+#include "actors/session/session_store.hpp"
+#include "actors/settings/settings.hpp"
+#include "adapters/console/console.hpp"
+#include "adapters/models/provider_factory.hpp"
+#include "sandbox/probe.hpp"
+
+#include <caf/all.hpp>
+
+#include <future>
+
+namespace bureau::system {
+
+namespace {
+
+sandbox::executor_deps executor_deps_of(const boot_result& boot,
+                                        const runtime& parts) {
+  return {parts.processes.host, parts.files, parts.metrics, boot.ports.chance};
+}
+
+model_factory make_models(const boot_result& boot, const runtime& parts) {
+  models::provider_options options;
+  options.idle_timeout = boot.config->http_idle_timeout;
+  return models::make_model_factory(parts.http.client, options, boot.ports.wall,
+                                    boot.ports.chance, parts.metrics);
+}
+
+session_store_factory make_stores(const boot_result& boot,
+                                  const runtime& parts) {
+  session::store_services services;
+  services.files = parts.files;
+  services.journal = parts.journal;
+  services.wall = boot.ports.wall;
+  services.chance = boot.ports.chance;
+  // Commands see an office below /workspace, but for the host backend.
+  if (boot.sandbox.backend != "host")
+    services.cwd = [](const office& place) {
+      return "/workspace/" + place.key;
+    };
+  return session::make_session_store_factory(std::move(services));
+}
+
+runner_factory make_runners(const boot_result& boot, const runtime& parts) {
+  harness::harness_services harness_parts;
+  harness_parts.models = make_models(boot, parts);
+  harness_parts.clock = boot.ports.wall;
+  harness_parts.chance = boot.ports.chance;
+  harness_parts.metrics = parts.metrics;
+  runner::runner_deps services;
+  services.ws = boot.config->place();
+  services.settings = parts.settings;
+  services.files = parts.files;
+  services.executors =
+    sandbox::make_executor_factory(boot.sandbox, executor_deps_of(boot, parts));
+  services.harnesses = harness::make_harness_factory(std::move(harness_parts));
+  services.tools = harness::make_core_tools(boot.ports.chance);
+  services.responders = runner::make_responder_factory();
+  services.metrics = parts.metrics;
+  services.wall = boot.ports.wall;
+  return runner::make_runner_factory(std::move(services));
+}
+
+session_factory make_sessions(const boot_result& boot, const runtime& parts) {
+  session::session_deps deps;
+  deps.runners = make_runners(boot, parts);
+  deps.stores = make_stores(boot, parts);
+  deps.settings = parts.settings;
+  deps.metrics = parts.metrics;
+  deps.wall = boot.ports.wall;
+  deps.chance = boot.ports.chance;
+  return session::make_session_factory(std::move(deps));
+}
+
+offices_actor start_offices(caf::actor_system& system, const boot_result& boot,
+                            const runtime& parts) {
+  offices::offices_args args;
+  args.deps.place = boot.config->place();
+  args.deps.journal = parts.journal;
+  args.deps.files = parts.files;
+  args.deps.metrics = parts.metrics;
+  args.deps.sessions = make_sessions(boot, parts);
+  args.deps.stores = make_stores(boot, parts);
+  args.deps.wall = boot.ports.wall;
+  args.registry = parts.registry;
+  args.resume_keys = boot.resume_keys;
+  return offices::spawn_offices(system, std::move(args));
+}
+
+adapter_plan plan_console(const boot_result& boot, runtime& parts) {
+  console::console_options options;
+  options.interactive = boot.machine.stdin_is_terminal;
+  options.first_name = boot.config->console_name;
+  options.user = boot.machine.login.empty() ? "user" : boot.machine.login;
+  options.banner = console_banner(boot);
+  options.log_tee = boot.log_tee;
+  parts.interactive = options.interactive;
+  adapter_plan plan;
+  plan.platform = platform_id::console;
+  plan.spawn = [&boot, &parts, options](caf::actor_system& system,
+                                        const node_actor& node) {
+    console::console_deps deps;
+    deps.offices = parts.offices;
+    deps.node = node;
+    deps.files = parts.files;
+    deps.ws = boot.config->place();
+    deps.wall = boot.ports.wall;
+    auto console = console::spawn_console(system, std::move(deps), options);
+    parts.console_interrupt =
+      std::make_shared<std::function<void()>>(console.interrupt);
+    return console.service;
+  };
+  return plan;
+}
+
+} // namespace
+
+std::string console_banner(const boot_result& boot) {
+  auto chosen = config::choose_model(config::choice_inputs_of(
+    *boot.config, boot.files, nullptr, {}, boot.ports.wall->now_ms()));
+  std::string model = chosen ? chosen.choice.model.provider + "/"
+                                 + chosen.choice.model.id + ": "
+                                 + chosen.choice.reason
+                             : "none: " + chosen.sentence;
+  return "Bureau. Model " + model
+         + ".\nType a message; stop ends a running turn, /help tells more.\n";
+}
+
+bool runtime::interrupt_console() {
+  auto action = console_interrupt.load();
+  if (!action)
+    return false;
+  (*action)();
+  return true;
+}
+
+void runtime::end() {
+  // Owners first: nobody below may see a request from somebody above who is
+  // already gone.
+  for (auto handle : {caf::actor_cast<caf::actor>(offices),
+                      caf::actor_cast<caf::actor>(registry),
+                      caf::actor_cast<caf::actor>(settings),
+                      caf::actor_cast<caf::actor>(journal),
+                      caf::actor_cast<caf::actor>(files),
+                      caf::actor_cast<caf::actor>(http.client),
+                      caf::actor_cast<caf::actor>(processes.host),
+                      caf::actor_cast<caf::actor>(metrics)})
+    if (handle)
+      caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
+  offices = nullptr;
+  registry = nullptr;
+  settings = nullptr;
+  journal = nullptr;
+  files = nullptr;
+  metrics = nullptr;
+  http.client = nullptr;
+  processes.host = nullptr;
+  http.loop.reset();
+  processes.loop.reset();
+}
+
+void start_io(caf::actor_system& system, const boot_result& boot,
+              runtime& parts) {
+  const auto& config = *boot.config;
+  parts.files =
+    io::spawn_files(system, boot.ports.disk, boot.ports.chance, parts.metrics);
+  parts.journal = io::spawn_journal(system, boot.ports.disk, config.state_dir,
+                                    config.workspace_root, parts.metrics);
+  io::http_options options;
+  options.http_proxy = config.proxies.http.reveal();
+  options.https_proxy = config.proxies.https.reveal();
+  options.no_proxy = config.proxies.none_for;
+  parts.http = io::start_http(system, options, parts.metrics);
+  parts.processes = io::start_processes(system, parts.metrics);
+}
+
+std::string check_sandbox(caf::actor_system& system, const boot_result& boot,
+                          const runtime& parts) {
+  if (boot.sandbox.backend != "bwrap")
+    return {};
+  auto promise = std::make_shared<std::promise<sandbox::probe_report>>();
+  auto answer = promise->get_future();
+  sandbox::probe_bwrap(system, executor_deps_of(boot, parts),
+                       boot.sandbox.bwrap, boot.config->place(),
+                       [promise](const sandbox::probe_report& report) {
+                         promise->set_value(report);
+                       });
+  auto report = answer.get();
+  if (!report.ok)
+    return report.failure;
+  kit::log::info("sandbox",
+                 "bubblewrap " + report.version + "; " + report.limits);
+  return {};
+}
+
+node_plan compose(caf::actor_system& system, const boot_result& boot,
+                  runtime& parts, const node_actor& node) {
+  offices::registry_args registry;
+  registry.place = boot.config->place();
+  registry.state = boot.registry;
+  registry.files = parts.files;
+  registry.wall = boot.ports.wall;
+  parts.registry = offices::spawn_registry(system, std::move(registry));
+  settings::settings_args settings_parts;
+  settings_parts.files = parts.files;
+  settings_parts.boot = boot.config;
+  settings_parts.initial = boot.files;
+  settings_parts.wall = boot.ports.wall;
+  settings_parts.node = node;
+  parts.settings = settings::spawn_settings(system, std::move(settings_parts));
+  parts.offices = start_offices(system, boot, parts);
+  node_plan plan;
+  plan.critical = {
+    {"files", parts.files},       {"journal", parts.journal},
+    {"http", parts.http.client},  {"processes", parts.processes.host},
+    {"registry", parts.registry}, {"settings", parts.settings},
+    {"offices", parts.offices}};
+  plan.offices = parts.offices;
+  plan.closing = {{"http", parts.http.client},
+                  {"processes", parts.processes.host},
+                  {"journal", parts.journal},
+                  {"files", parts.files}};
+  plan.metrics = parts.metrics;
+  plan.deadline = boot.config->shutdown_timeout;
+  if (boot.config->console)
+    plan.adapters.push_back(plan_console(boot, parts));
+  else
+    kit::log::warning("node",
+                      "no platform is active: set the tokens of one (see "
+                      "bureau env), or run without --headless");
+  return plan;
+}
+
+} // namespace bureau::system
