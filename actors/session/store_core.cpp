@@ -113,6 +113,13 @@ std::string archive_file_name(int64_t now_ms, std::string_view suffix) {
   return result;
 }
 
+std::string torn_file_name(int64_t now_ms, std::string_view file) {
+  auto result = dashed_time(now_ms) + "_";
+  result += file;
+  result += ".torn";
+  return result;
+}
+
 std::optional<std::string> pointer_target(std::string_view content) {
   auto name = trimmed(content);
   if (name.empty() || name == "." || name == ".." || name == pointer_name

@@ -35,6 +35,10 @@ std::optional<std::string> thread_file_name(std::string_view suffix);
 /// `2026-04-05T00-00-12-345Z_<suffix>.jsonl`, below the archive directory.
 std::string archive_file_name(int64_t now_ms, std::string_view suffix);
 
+/// `2026-04-05T00-00-12-345Z_<file>.torn`, below the archive directory: where
+/// the torn last line of a file goes when the file is mended.
+std::string torn_file_name(int64_t now_ms, std::string_view file);
+
 /// The file name that a pointer's content gives; nothing unless it is one
 /// single, visible path segment.
 std::optional<std::string> pointer_target(std::string_view content);

@@ -248,12 +248,24 @@ void session_store_state::rewrite(append_plan plan, uint64_t expected_size,
         inode_ = 0;
         remember_identity(next, doubt);
       };
-      seal(
-        file_,
-        [this, plan, written, doubt] {
-          write_file(file_, tree_->rewritten(plan), written, doubt);
-        },
-        fail);
+      auto write = [this, plan, written, doubt] {
+        write_file(file_, tree_->rewritten(plan), written, doubt);
+      };
+      set_torn_tail_aside([this, write, fail] { seal(file_, write, fail); },
+                          fail);
+    },
+    fail);
+}
+
+void session_store_state::set_torn_tail_aside(step next, failure fail) {
+  if (tree_->torn_tail().empty())
+    return next();
+  auto archive = std::string{archive_name};
+  auto target = archive + "/" + torn_file_name(services_.wall->now_ms(), file_);
+  make_directory(
+    "sessions/" + archive,
+    [this, target, next, fail] {
+      write_file(target, tree_->torn_tail(), next, fail);
     },
     fail);
 }

@@ -94,7 +94,8 @@ void session_store_state::open_found(candidate found,
     return create(current, next, fail);
   if (!opened.tree->torn_tail().empty())
     warn("The last line of " + path
-         + " was cut off by a crash; the next entry replaces it.");
+         + " cannot be read, as after a crash; the next entry moves it to the "
+           "archive.");
   tree_ = std::move(opened.tree);
   file_ = std::move(found.name);
   device_ = found.device;

@@ -122,6 +122,8 @@ private:
   /// Puts the tree with a plan in the place of its file.
   void rewrite(append_plan plan, uint64_t expected_size, step next,
                failure fail);
+  /// Keeps what a rewrite is about to leave out.
+  void set_torn_tail_aside(step next, failure fail);
   void append_entries(const std::vector<session_entry>& entries,
                       with<std::vector<std::string>> next, failure fail);
   void append_plan_bytes(append_plan plan, with<std::vector<std::string>> next,

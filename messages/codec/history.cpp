@@ -7,7 +7,9 @@
 #include "messages/text/utf8.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
+#include <utility>
 
 namespace bureau {
 
@@ -195,27 +197,52 @@ history_batch batch_of(const entry_list& records, const std::string& last,
   return result;
 }
 
-/// Texts that the session holds, to recognise what an old writer brought in
-/// without naming it. Every match uses one of them up.
+/// Texts that the session holds, to recognise what it took over without naming
+/// it. Every match uses one of them up.
 class known_texts {
 public:
-  explicit known_texts(const session_tree& tree) : tree_(tree) {}
+  known_texts(const session_tree& tree, const sync_facts& facts)
+    : tree_(tree), facts_(facts) {}
 
-  bool take(entry_role role, const std::string& text) {
-    if (!counted_) {
-      counted_ = true;
-      tree_.visit_texts([this](entry_role speaker, const std::string& said) {
-        ++counts_[key(speaker, plain(said))];
-      });
-    }
-    auto found = counts_.find(key(role, text::trim(text)));
-    if (found == counts_.end() || found->second == 0)
+  /// A text that somebody said anywhere in the session.
+  bool take_any(entry_role role, const std::string& text) {
+    count();
+    return take(any_, role, text);
+  }
+
+  /// A text of the part that an old writer made.
+  bool take_legacy(const log_record& record) {
+    if (facts_.legacy_end == 0)
+      return false;
+    if (auto date = date_ms(record); date && *date >= facts_.legacy_until_ms)
+      return false;
+    count();
+    auto role = record.from_bot ? entry_role::assistant : entry_role::user;
+    return take(legacy_, role, record.text);
+  }
+
+private:
+  using counts = std::unordered_map<std::string, size_t>;
+
+  void count() {
+    if (std::exchange(counted_, true))
+      return;
+    tree_.visit_texts([this](uint32_t node, const std::string& said) {
+      auto name = key(tree_.nodes()[node].role, plain(said));
+      if (node < facts_.legacy_end)
+        ++legacy_[name];
+      ++any_[std::move(name)];
+    });
+  }
+
+  static bool take(counts& from, entry_role role, const std::string& text) {
+    auto found = from.find(key(role, text::trim(text)));
+    if (found == from.end() || found->second == 0)
       return false;
     --found->second;
     return true;
   }
 
-private:
   static std::string key(entry_role role, std::string_view text) {
     std::string result = role == entry_role::user ? "u:" : "a:";
     result += text;
@@ -235,8 +262,10 @@ private:
   }
 
   const session_tree& tree_;
+  const sync_facts& facts_;
   bool counted_ = false;
-  std::unordered_map<std::string, size_t> counts_;
+  counts any_;
+  counts legacy_;
 };
 
 entry_list after_watermark(entry_list records,
@@ -286,23 +315,41 @@ std::optional<thread_root> find_thread_root(const log_contents& log,
 
 sync_facts facts_of(const session_tree& tree) {
   sync_facts result;
-  tree.visit_custom(session_node::mark::chat_sync, [&](const auto& data) {
-    result.watermark = json::string_member(data, "lastMessageId");
-    if (auto reset = json::string_member(data, "resetAt"))
-      if (auto ms = text::parse_iso(*reset))
-        result.reset_ms = ms;
-    auto ids = json::member(data, "messageIds");
-    if (ids == nullptr || !ids->is_array())
-      return;
-    result.legacy = false;
-    for (const auto& id : ids->get_array())
-      if (id.is_string())
-        result.known.emplace(id.get_string());
-  });
-  auto handled = tree.handled_messages(0);
-  if (!handled.empty())
-    result.legacy = false;
-  for (auto& id : handled)
+  // First entry that names the messages behind it, and where its batch begins.
+  auto first = static_cast<uint32_t>(tree.nodes().size());
+  auto begin = first;
+  tree.visit_custom(
+    session_node::mark::chat_sync, [&](uint32_t node, const auto& data) {
+      result.watermark = json::string_member(data, "lastMessageId");
+      if (auto reset = json::string_member(data, "resetAt"))
+        if (auto ms = text::parse_iso(*reset))
+          result.reset_ms = ms;
+      auto ids = json::member(data, "messageIds");
+      if (ids == nullptr || !ids->is_array())
+        return;
+      for (const auto& id : ids->get_array())
+        if (id.is_string())
+          result.known.emplace(id.get_string());
+      if (node < first) {
+        auto count = json::int_member(data, "messageCount").value_or(0);
+        first = node;
+        begin = count > 0 && count < node ? node - static_cast<uint32_t>(count)
+                : count > 0               ? 0
+                                          : node;
+      }
+    });
+  tree.visit_custom(session_node::mark::run_cause,
+                    [&](uint32_t node, const auto&) {
+                      if (node >= first)
+                        return;
+                      first = node;
+                      begin = node;
+                    });
+  result.legacy_end = begin;
+  result.legacy_until_ms = first < tree.nodes().size()
+                             ? tree.time_of(first).value_or(0)
+                             : std::numeric_limits<int64_t>::max();
+  for (auto& id : tree.handled_messages(0))
     result.known.insert(std::move(id));
   return result;
 }
@@ -365,19 +412,19 @@ history_batch plan_sync(const log_contents& log, const session_tree& tree,
                            options.max_messages, clock.now_ms);
   if (candidates.empty())
     return {};
-  known_texts texts{tree};
+  known_texts texts{tree, facts};
   entry_list news;
   for (auto entry : candidates) {
     const auto& record = entry->record;
     if (is_own_answer(record)
         || (!record.ts.empty() && facts.known.count(record.ts) != 0))
       continue;
-    auto role = record.from_bot ? entry_role::assistant : entry_role::user;
-    if ((is_own_notice(record) || facts.legacy)
-        && texts.take(role, record.text))
+    if (is_own_notice(record)
+          ? texts.take_any(entry_role::assistant, record.text)
+          : texts.take_legacy(record))
       continue;
     // Without an id only the words tell that it was taken over before.
-    if (record.ts.empty() && texts.take(entry_role::user, record.text))
+    if (record.ts.empty() && texts.take_any(entry_role::user, record.text))
       continue;
     news.push_back(entry);
   }

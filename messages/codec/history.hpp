@@ -66,8 +66,11 @@ struct sync_facts {
   std::optional<int64_t> reset_ms;
   /// Messages that are in the session for certain.
   std::unordered_set<std::string> known;
-  /// An old writer made the session: none of its markers names messages.
-  bool legacy = true;
+  /// Entries of the file before this node come from an old writer, who did not
+  /// name the messages he took over: only their words tell which they are.
+  uint32_t legacy_end = 0;
+  /// Messages dated then or later cannot be among them.
+  int64_t legacy_until_ms = 0;
 };
 
 sync_facts facts_of(const session_tree& tree);

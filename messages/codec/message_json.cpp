@@ -333,7 +333,7 @@ std::optional<transcript_message> parse_message(const json::bj::value& value) {
   return result;
 }
 
-std::optional<transcript_message> parse_message(std::string_view text) {
+std::optional<transcript_message> read_message(std::string_view text) {
   auto parsed = json::parse(text);
   return parsed ? parse_message(parsed.value) : std::nullopt;
 }

@@ -27,7 +27,9 @@ void append_content(std::string& out,
 /// (`bashExecution`) becomes a user message. Nothing for other unknown roles
 /// and for values that are no objects.
 std::optional<transcript_message> parse_message(const json::bj::value& value);
-std::optional<transcript_message> parse_message(std::string_view text);
+
+/// Reads a message from JSON text; nothing when it is no JSON either.
+std::optional<transcript_message> read_message(std::string_view text);
 
 /// Reads content as parse_message does.
 std::vector<content_block> parse_content(const json::bj::value* content);

@@ -256,33 +256,42 @@ std::map<std::string, std::string> session_tree::labels() const {
 
 void session_tree::visit_custom(
   session_node::mark which,
-  const std::function<void(const json::bj::object&)>& visit) const {
+  const std::function<void(uint32_t, const json::bj::object&)>& visit) const {
   json::line_reader reader;
-  for (const auto& node : nodes_) {
-    if (node.custom != which)
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].custom != which)
       continue;
-    reader.read(node.line, [&](const object& entry) {
+    reader.read(nodes_[i].line, [&](const object& entry) {
       auto data = json::member(entry, "data");
       if (data != nullptr && data->is_object())
-        visit(data->get_object());
+        visit(i, data->get_object());
     });
   }
 }
 
 void session_tree::visit_texts(
-  const std::function<void(entry_role, const std::string&)>& visit) const {
+  const std::function<void(uint32_t, const std::string&)>& visit) const {
   json::line_reader reader;
-  for (const auto& node : nodes_) {
-    if (node.role != entry_role::user && node.role != entry_role::assistant)
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    auto role = nodes_[i].role;
+    if (role != entry_role::user && role != entry_role::assistant)
       continue;
-    reader.read(node.line, [&](const object& entry) {
+    reader.read(nodes_[i].line, [&](const object& entry) {
       auto stored = json::member(entry, "message");
-      if (stored == nullptr)
-        return;
-      if (auto message = parse_message(*stored))
-        visit(node.role, text_of(*message));
+      auto message = stored != nullptr ? parse_message(*stored) : std::nullopt;
+      if (message)
+        visit(i, text_of(*message));
     });
   }
+}
+
+std::optional<int64_t> session_tree::time_of(uint32_t node) const {
+  std::optional<int64_t> result;
+  json::line_reader reader;
+  reader.read(nodes_.at(node).line, [&](const object& entry) {
+    result = text::parse_iso(json::text_or_empty(entry, "timestamp"));
+  });
+  return result;
 }
 
 } // namespace bureau

@@ -170,12 +170,17 @@ bool session_tree::loader::take_record(std::string_view line,
 
 std::string_view session_tree::loader::migrated(std::string_view line,
                                                 const scanned_line& facts) {
-  auto first = tree_.header_.version < 2;
-  if (!first && !facts.hook_message)
+  // Version 1 has no ids. A record that has one is left alone: then it is the
+  // header that lost its version, and ids are what ties the file together.
+  auto nameless =
+    tree_.header_.version < 2 && (!facts.id || facts.parent == link::absent);
+  if (!nameless && facts.id)
+    given_.emplace_back(*facts.id);
+  if (!nameless && !facts.hook_message)
     return line;
   auto parsed = json::parse(line);
   auto& object = parsed.value.get_object();
-  if (first) {
+  if (nameless) {
     auto id = origin_.chance != nullptr ? tree_.fresh_id(*origin_.chance, {})
                                         : "v1-" + std::to_string(given_.size());
     auto kept = json::int_member(object, "firstKeptEntryIndex");

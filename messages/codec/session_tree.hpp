@@ -157,15 +157,18 @@ public:
   /// @param limit newest ones to keep; 0: all
   std::vector<std::string> handled_messages(size_t limit) const;
 
-  /// Calls `visit(data)` for the custom entries of a mark in file order.
-  void
-  visit_custom(session_node::mark which,
-               const std::function<void(const json::bj::object&)>& visit) const;
+  /// Calls `visit(node, data)` for the custom entries of a mark in file order.
+  void visit_custom(
+    session_node::mark which,
+    const std::function<void(uint32_t, const json::bj::object&)>& visit) const;
 
-  /// Calls `visit(role, text)` for the user and assistant messages of the file
+  /// Calls `visit(node, text)` for the user and assistant messages of the file
   /// in file order; text is what text_of says.
   void visit_texts(
-    const std::function<void(entry_role, const std::string&)>& visit) const;
+    const std::function<void(uint32_t, const std::string&)>& visit) const;
+
+  /// Time that an entry carries; nothing when it cannot be read.
+  std::optional<int64_t> time_of(uint32_t node) const;
 
 private:
   class loader;
