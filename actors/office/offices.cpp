@@ -434,6 +434,8 @@ private:
                              part.sessions.end());
     };
     auto ask = [this, id, total, add] {
+      // An office that is being opened may hold unfinished work.
+      total->open_entries = queue_.size() + openings_;
       ask_all<runtime_snapshot>(
         limits::mailbox_timeout, add,
         [this, id, total] { snapshots_.deliver(id, *total); },

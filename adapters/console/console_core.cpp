@@ -1,176 +1,287 @@
 #include "adapters/console/console_core.hpp"
 
-#include "messages/text/utf8.hpp"
+#include "messages/limits.hpp"
 
 #include <algorithm>
-#include <cstdio>
+#include <chrono>
+#include <utility>
 
 namespace bureau::console {
 
 namespace {
 
-constexpr size_t max_open_messages = 64;
-
-std::optional<int64_t> digits(std::string_view text) {
-  if (text.empty() || text.size() > 15)
-    return std::nullopt;
-  int64_t value = 0;
-  for (auto c : text) {
-    if (c < '0' || c > '9')
-      return std::nullopt;
-    value = value * 10 + (c - '0');
-  }
-  return value;
-}
-
-/// Length of the part of a text that can be shown now: whole lines, and of a
-/// long unfinished line what fills the width up to a blank.
-size_t showable(std::string_view text, size_t width) {
-  auto line_break = text.rfind('\n');
-  auto done = line_break == std::string_view::npos ? 0 : line_break + 1;
-  if (width == 0)
-    return done;
-  while (text::code_point_length(text.substr(done)) > width) {
-    auto fits = text::prefix_utf16(text.substr(done), width);
-    auto blank = fits.rfind(' ');
-    done +=
-      blank == std::string_view::npos || blank == 0 ? fits.size() : blank + 1;
-  }
-  return done;
-}
+constexpr int64_t retry_delay_ms =
+  std::chrono::milliseconds{limits::console_retry_delay}.count();
+constexpr int64_t retry_cap_ms =
+  std::chrono::milliseconds{limits::console_retry_cap}.count();
 
 } // namespace
 
-void id_sequence::resume_above(std::string_view id) {
-  auto dot = id.find('.');
-  if (dot == std::string_view::npos || id.size() - dot != 7)
-    return;
-  auto seconds = digits(id.substr(0, dot));
-  auto fraction = digits(id.substr(dot + 1));
-  if (seconds && fraction && *seconds < 1'000'000'000'000)
-    last_ = std::max(last_, *seconds * 1'000'000 + *fraction);
+console_core::console_core(bool interactive, std::string first_name)
+  : interactive_(interactive), current_(std::move(first_name)) {
 }
 
-std::string id_sequence::next(int64_t unix_ms) {
-  last_ = std::max(last_ + 1, unix_ms * 1000);
-  char buffer[48];
-  std::snprintf(buffer, sizeof buffer, "%lld.%06lld",
-                static_cast<long long>(last_ / 1'000'000),
-                static_cast<long long>(last_ % 1'000'000));
-  return buffer;
+console_effects console_core::start() {
+  console_effects out;
+  enter(out, current_);
+  out.push_back(effect::prompt{current_});
+  out.push_back(effect::allow{limits::console_open_messages});
+  return out;
 }
 
-bool is_conversation_name(std::string_view name) {
-  return !name.empty() && name.size() <= 32
-         && std::all_of(name.begin(), name.end(), [](char c) {
-              return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')
-                     || c == '-';
-            });
+console_core::conversation& console_core::enter(console_effects& out,
+                                                const std::string& name) {
+  auto [entry, fresh] = conversations_.try_emplace(name);
+  if (fresh)
+    out.push_back(effect::read_log{name});
+  return entry->second;
 }
 
-typed_line read_line(std::string_view raw) {
-  auto clean = text::sanitize_utf8(raw);
-  auto trimmed = text::trim(clean);
-  if (trimmed.empty())
-    return {};
-  if (trimmed == "/help")
-    return {line_kind::help, {}};
-  if (trimmed == "/quit")
-    return {line_kind::quit, {}};
-  if (trimmed == "/to" || trimmed.starts_with("/to ")) {
-    auto name = text::trim(trimmed.substr(3));
-    if (!is_conversation_name(name))
-      return {line_kind::unknown_name, std::string{name}};
-    return {line_kind::select, std::string{name}};
+console_effects console_core::line(const raw_line& input, int64_t now_ms) {
+  using verb = console_line::verb;
+  console_effects out;
+  if (draining_)
+    return out;
+  auto parsed = read_line(input);
+  switch (parsed.what) {
+  case verb::nothing:
+    release(out);
+    break;
+  case verb::help:
+    out.push_back(effect::say{help_text()});
+    release(out);
+    break;
+  case verb::wrong:
+    out.push_back(effect::say{parsed.text});
+    release(out);
+    break;
+  case verb::switch_to:
+    current_ = parsed.text;
+    enter(out, current_);
+    out.push_back(effect::prompt{current_});
+    release(out);
+    break;
+  case verb::quit:
+    for (auto& next : end_of_input())
+      out.push_back(std::move(next));
+    break;
+  case verb::message: {
+    message entry;
+    entry.text = std::move(parsed.text);
+    entry.cut = parsed.cut;
+    enter(out, current_).waiting.push_back(std::move(entry));
+    offer_next(out, current_, now_ms);
+    break;
   }
-  return {line_kind::message, std::string{trimmed}};
+  }
+  return out;
 }
 
-std::string help_text() {
-  return "Type a message and press Enter.\n"
-         "  stop       ends the running turn at once\n"
-         "  /to NAME   goes to another conversation (a-z, 0-9, -)\n"
-         "  /quit      ends the node; so does ^D on an empty line\n"
-         "  ^C         ends the running turn, a second one the node\n"
-         "Everything else, other words with a slash included, goes to the "
-         "agent.\n";
+void console_core::release(console_effects& out) {
+  if (!input_ended_)
+    out.push_back(effect::allow{1});
 }
 
-std::string cut_notice(size_t limit) {
-  return "[This line was longer than " + std::to_string(limit / 1024)
-         + " KiB; only its beginning was taken.]";
+/// Offers one message at a time: the second must not overtake the first when
+/// the first has to be offered again.
+void console_core::offer_next(console_effects& out, const std::string& name,
+                              int64_t now_ms) {
+  auto& place = conversations_[name];
+  if (!place.ready || place.offered || place.waiting.empty() || draining_)
+    return;
+  place.offered = std::move(place.waiting.front());
+  place.waiting.pop_front();
+  auto& entry = *place.offered;
+  entry.id = ids_.next(now_ms);
+  if (entry.cut)
+    cut_.insert(entry.id);
+  out.push_back(effect::submit{name, entry.id, entry.text});
 }
 
-printer::printer(bool interactive, size_t width)
-  : interactive_(interactive), width_(width) {
+console_effects console_core::log_read(const std::string& name,
+                                       const std::vector<std::string>& ids,
+                                       int64_t now_ms) {
+  console_effects out;
+  for (const auto& id : ids)
+    ids_.seen(id);
+  conversations_[name].ready = true;
+  offer_next(out, name, now_ms);
+  return out;
 }
 
-void printer::add_conversation(const std::string& name) {
-  if (std::find(conversations_.begin(), conversations_.end(), name)
-      == conversations_.end())
-    conversations_.push_back(name);
+console_effects console_core::taken(const std::string& name,
+                                    const std::string& id,
+                                    intake_outcome outcome, int64_t now_ms) {
+  console_effects out;
+  auto& place = conversations_[name];
+  if (!place.offered || place.offered->id != id)
+    return out;
+  auto entry = *std::exchange(place.offered, std::nullopt);
+  place.retry_ms = 0;
+  // A duplicate of an offer that seemed to fail is the message itself.
+  auto open = outcome == intake_outcome::taken
+              || (outcome == intake_outcome::duplicate && entry.offered_before);
+  if (open && !entry.closed) {
+    open_.emplace(id, name);
+  } else {
+    cut_.erase(id);
+    release(out);
+  }
+  offer_next(out, name, now_ms);
+  end_when_done(out);
+  return out;
 }
 
-printed printer::show(const outbound& operation, const std::string& ref) {
-  printed result;
-  auto answer = operation.content == outbound_content::answer;
-  result.where = interactive_ || answer ? stream::out : stream::err;
-  auto& entry = open_[ref];
-  if (std::find(order_.begin(), order_.end(), ref) == order_.end()) {
-    order_.push_back(ref);
-    if (order_.size() > max_open_messages) {
-      open_.erase(order_.front());
-      order_.erase(order_.begin());
+console_effects console_core::not_taken(const std::string& name,
+                                        const std::string& id, errc why,
+                                        const std::string& sentence) {
+  console_effects out;
+  auto& place = conversations_[name];
+  if (!place.offered || place.offered->id != id)
+    return out;
+  if (why == errc::bad_identity || why == errc::bad_request
+      || why == errc::denied || draining_) {
+    cut_.erase(id);
+    place.offered.reset();
+    out.push_back(effect::say{"Your message was not taken: " + sentence});
+    release(out);
+    if (!draining_)
+      out.push_back(effect::retry{name, 0});
+    end_when_done(out);
+    return out;
+  }
+  if (place.retry_ms == 0)
+    out.push_back(
+      effect::say{"Your message is not taken yet, trying again: " + sentence});
+  place.offered->offered_before = true;
+  place.offered->resting = true;
+  place.retry_ms = place.retry_ms == 0
+                     ? retry_delay_ms
+                     : std::min(place.retry_ms * 2, retry_cap_ms);
+  out.push_back(effect::retry{name, place.retry_ms});
+  return out;
+}
+
+console_effects console_core::retry_due(const std::string& name,
+                                        int64_t now_ms) {
+  console_effects out;
+  auto& place = conversations_[name];
+  if (draining_)
+    return out;
+  if (!place.offered) {
+    offer_next(out, name, now_ms);
+    return out;
+  }
+  if (std::exchange(place.offered->resting, false))
+    out.push_back(effect::submit{name, place.offered->id, place.offered->text});
+  return out;
+}
+
+console_effects console_core::closed(const std::string& id) {
+  console_effects out;
+  for (auto& [name, place] : conversations_)
+    if (place.offered && place.offered->id == id)
+      place.offered->closed = true;
+  auto entry = open_.find(id);
+  if (entry == open_.end())
+    return out;
+  conversations_[entry->second].stopping = false;
+  open_.erase(entry);
+  cut_.erase(id);
+  release(out);
+  end_when_done(out);
+  return out;
+}
+
+console_effects console_core::interrupt(int64_t now_ms) {
+  console_effects out;
+  auto running = [&](const std::string& name) {
+    auto place = conversations_.find(name);
+    return place != conversations_.end() && !place->second.stopping
+           && has_open(name);
+  };
+  auto target = running(current_) ? current_ : std::string{};
+  for (auto entry = open_.begin(); target.empty() && entry != open_.end();
+       ++entry)
+    if (running(entry->second))
+      target = entry->second;
+  if (target.empty() || draining_) {
+    end(out, "interrupt");
+    return out;
+  }
+  conversations_[target].stopping = true;
+  out.push_back(effect::submit{target, ids_.next(now_ms), "stop"});
+  return out;
+}
+
+console_effects console_core::end_of_input() {
+  console_effects out;
+  input_ended_ = true;
+  if (interactive_)
+    end(out, "end of input");
+  else
+    end_when_done(out);
+  return out;
+}
+
+console_effects console_core::output_lost() {
+  console_effects out;
+  input_ended_ = true;
+  end(out, "standard output is closed");
+  return out;
+}
+
+console_effects console_core::drain() {
+  console_effects out;
+  if (std::exchange(draining_, true))
+    return out;
+  size_t lost = 0;
+  for (auto& [name, place] : conversations_) {
+    lost += std::exchange(place.waiting, {}).size();
+    if (place.offered && place.offered->resting) {
+      place.offered.reset();
+      ++lost;
     }
   }
-  auto final_part = operation.rank != outbound_class::interim
-                    && operation.rank != outbound_class::cosmetic;
-  std::string_view rest = operation.text;
-  if (rest.starts_with(entry.shown))
-    rest.remove_prefix(entry.shown.size());
-  else
-    entry.shown.clear();
-  // An activity line is complete as it stands.
-  auto whole = final_part || operation.content == outbound_content::activity;
-  auto length = whole ? rest.size() : showable(rest, width_);
-  auto piece = rest.substr(0, length);
-  entry.shown += piece;
-  if (operation.content == outbound_content::activity
-      && piece.starts_with('\n'))
-    piece.remove_prefix(1);
-  if (!piece.empty())
-    result.text = decorate(piece, operation);
-  if (final_part) {
-    open_.erase(ref);
-    std::erase(order_, ref);
-  }
+  if (lost > 0)
+    out.push_back(effect::say{std::to_string(lost)
+                              + " lines were not taken: the program is ending. "
+                                "Send them again later."});
+  return out;
+}
+
+void console_core::end_when_done(console_effects& out) {
+  if (input_ended_ && load() == 0)
+    end(out, "end of input", !interactive_);
+}
+
+void console_core::end(console_effects& out, const std::string& reason,
+                       bool when_settled) {
+  if (!std::exchange(ended_, true))
+    out.push_back(effect::shutdown{reason, when_settled});
+}
+
+std::string console_core::preface_of(const std::string& id) {
+  if (cut_.erase(id) == 0)
+    return {};
+  return "(Your message was longer than "
+         + std::to_string(limits::message_text_bytes)
+         + " bytes; I read only its beginning.)";
+}
+
+size_t console_core::load() const {
+  auto result = open_.size();
+  for (const auto& [name, place] : conversations_)
+    result += place.waiting.size() + (place.offered ? 1 : 0);
   return result;
 }
 
-std::string printer::decorate(std::string_view lines,
-                              const outbound& operation) const {
-  std::string prefix;
-  if (conversations_.size() > 1)
-    prefix = "[" + operation.conversation.conversation_id + "] ";
-  auto dim = interactive_ && operation.content != outbound_content::answer;
-  std::string result;
-  while (!lines.empty()) {
-    auto end = lines.find('\n');
-    auto line = lines.substr(0, end);
-    lines = end == std::string_view::npos ? std::string_view{}
-                                          : lines.substr(end + 1);
-    if (dim)
-      result += "\x1b[2m";
-    result += prefix;
-    // What a model or a command writes must not steer the terminal.
-    for (auto c : line)
-      if (!interactive_ || c == '\t' || static_cast<unsigned char>(c) >= 0x20)
-        result += c;
-    if (dim)
-      result += "\x1b[0m";
-    result += '\n';
-  }
-  return result;
+bool console_core::has_open(const std::string& name) const {
+  auto place = conversations_.find(name);
+  if (place != conversations_.end() && place->second.offered)
+    return true;
+  return std::any_of(open_.begin(), open_.end(),
+                     [&](const auto& entry) { return entry.second == name; });
 }
 
 } // namespace bureau::console

@@ -1,107 +1,148 @@
 #pragma once
 
-#include "messages/interfaces/transport.hpp"
+#include "adapters/console/input_core.hpp"
+#include "adapters/console/message_id_core.hpp"
+#include "messages/errc.hpp"
+#include "messages/interfaces/office.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
-#include <string_view>
+#include <variant>
 #include <vector>
 
-/// What the console decides; pure (decision A10).
+/// The inbound side of the console (decisions A10, B5): which line becomes
+/// which message, how many may be open, when the program ends.
 namespace bureau::console {
 
-// -- message ids
-// ----------------------------------------------------------------
+namespace effect {
 
-/// Ids `<unix seconds>.<6 digits>`, strictly increasing whatever the clock
-/// does.
-class id_sequence {
-public:
-  /// Goes on above an id that is already in a log; other text is ignored.
-  void resume_above(std::string_view id);
-  std::string next(int64_t unix_ms);
-
-private:
-  /// Microseconds since the epoch.
-  int64_t last_ = 0;
+/// Read the ids of a conversation's chat log; answer with log_read.
+struct read_log {
+  std::string name;
 };
-
-// -- input
-// ----------------------------------------------------------------------
-
-/// What a typed line is.
-enum class line_kind : uint8_t {
-  empty,
-  message,
-  help,
-  quit,
-  select,
-  unknown_name
-};
-
-struct typed_line {
-  line_kind kind = line_kind::empty;
-  /// message: the text; select: the conversation.
+/// Offer a message to the offices; answer with taken or not_taken.
+struct submit {
+  std::string name;
+  std::string id;
   std::string text;
 };
-
-/// Takes a line apart. Ill-formed UTF-8 becomes U+FFFD. Only `/help`, `/quit`
-/// and `/to NAME` belong to the console; every other text is a message.
-typed_line read_line(std::string_view raw);
-
-/// Whether a name may be a conversation: [a-z0-9-]{1,32}.
-bool is_conversation_name(std::string_view name);
-
-/// Text of /help.
-std::string help_text();
-
-/// Said in front of the answer to a line that was cut.
-std::string cut_notice(size_t limit);
-
-// -- output
-// ---------------------------------------------------------------------
-
-/// Where printed text goes.
-enum class stream : uint8_t { out, err };
-
-struct printed {
-  stream where = stream::out;
-  /// Whole lines, each with its newline; may be empty.
+/// Call retry_due after this time.
+struct retry {
+  std::string name;
+  int64_t delay_ms = 0;
+};
+/// Text of the console itself.
+struct say {
   std::string text;
 };
+/// So many more lines may be read.
+struct allow {
+  size_t lines = 0;
+};
+/// The conversation that lines go to has changed.
+struct prompt {
+  std::string name;
+};
+/// Begin the ordered shutdown of the node.
+struct shutdown {
+  std::string reason;
+  /// Not before everything accepted is answered, an earlier run's work
+  /// included.
+  bool when_settled = false;
+};
 
-/// Turns posts and edits into lines of a terminal or a pipe. A terminal cannot
-/// change what it shows, so an edit prints what is new: the rest of a text that
-/// grew, or the whole text when it became another one.
-class printer {
+} // namespace effect
+
+using console_effect =
+  std::variant<effect::read_log, effect::submit, effect::retry, effect::say,
+               effect::allow, effect::prompt, effect::shutdown>;
+
+using console_effects = std::vector<console_effect>;
+
+/// Decides for the console; knows no clock, no file and no actor. Every member
+/// answers the effects of one event.
+class console_core {
 public:
-  /// @param interactive a terminal: activity goes to the same screen, dimmed
-  /// @param width columns after which a long line is shown without waiting for
-  ///        its end; 0 = never
-  printer(bool interactive, size_t width);
+  /// @param interactive a terminal: no bound on reading, `/quit` and the end of
+  ///   input end the program at once
+  console_core(bool interactive, std::string first_name);
 
-  /// Conversations seen so far; with more than one, lines are prefixed.
-  void add_conversation(const std::string& name);
+  /// Begins to take lines.
+  console_effects start();
+  console_effects line(const raw_line& input, int64_t now_ms);
+  console_effects end_of_input();
+  /// ^C or SIGINT: stops a running turn, else ends the program.
+  console_effects interrupt(int64_t now_ms);
+  /// @param ids message ids in the tail of the chat log
+  console_effects log_read(const std::string& name,
+                           const std::vector<std::string>& ids, int64_t now_ms);
+  console_effects taken(const std::string& name, const std::string& id,
+                        intake_outcome outcome, int64_t now_ms);
+  console_effects not_taken(const std::string& name, const std::string& id,
+                            errc why, const std::string& sentence);
+  console_effects retry_due(const std::string& name, int64_t now_ms);
+  /// The ledger entry of a message is closed.
+  console_effects closed(const std::string& id);
+  /// Nothing new is taken any more; answers what is lost by that.
+  console_effects drain();
+  /// Standard output is gone: nobody can read answers.
+  console_effects output_lost();
 
-  /// Text of a post or an edit under a message id.
-  printed show(const outbound& operation, const std::string& ref);
+  /// An id for a message of ours.
+  std::string next_id(int64_t now_ms) { return ids_.next(now_ms); }
+  /// Line before the answer to a message, once; empty = none.
+  std::string preface_of(const std::string& id);
+  /// Messages that are open or waiting.
+  size_t load() const;
+  const std::string& current() const { return current_; }
 
 private:
   struct message {
-    /// Source text already printed.
-    std::string shown;
+    std::string id;
+    std::string text;
+    bool cut = false;
+    bool offered_before = false;
+    /// Waits for its next offer.
+    bool resting = false;
+    /// Its ledger entry closed before its intake was answered.
+    bool closed = false;
   };
 
-  std::string decorate(std::string_view lines, const outbound& operation) const;
+  struct conversation {
+    /// Its log has been read.
+    bool ready = false;
+    std::deque<message> waiting;
+    std::optional<message> offered;
+    int64_t retry_ms = 0;
+    /// A stop was sent and no turn has ended since.
+    bool stopping = false;
+  };
+
+  void offer_next(console_effects& out, const std::string& name,
+                  int64_t now_ms);
+  /// A line has run its course.
+  void release(console_effects& out);
+  void end_when_done(console_effects& out);
+  void end(console_effects& out, const std::string& reason,
+           bool when_settled = false);
+  conversation& enter(console_effects& out, const std::string& name);
+  bool has_open(const std::string& name) const;
 
   bool interactive_;
-  size_t width_;
-  std::vector<std::string> conversations_;
-  /// Messages that may still be edited, oldest dropped beyond 64.
-  std::map<std::string, message> open_;
-  std::vector<std::string> order_;
+  std::string current_;
+  std::map<std::string, conversation> conversations_;
+  /// Open message → its conversation.
+  std::map<std::string, std::string> open_;
+  /// Messages whose line was cut.
+  std::set<std::string> cut_;
+  message_ids ids_;
+  bool input_ended_ = false;
+  bool draining_ = false;
+  bool ended_ = false;
 };
 
 } // namespace bureau::console

@@ -1,4 +1,5 @@
 #include "adapters/console/console_core.hpp"
+#include "messages/limits.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,137 +8,263 @@ using namespace bureau::console;
 
 namespace {
 
-outbound answer(std::string text, outbound_class rank,
-                std::string conversation = "local") {
-  outbound result;
-  result.text = std::move(text);
-  result.rank = rank;
-  result.conversation = {platform_id::console, std::move(conversation)};
+constexpr int64_t now = 1'000;
+
+struct effect_name {
+  std::string operator()(const effect::read_log& x) { return "log " + x.name; }
+  std::string operator()(const effect::submit& x) {
+    return "submit " + x.name + " " + x.id + " " + x.text.substr(0, 20);
+  }
+  std::string operator()(const effect::retry& x) {
+    return "retry " + x.name + " " + std::to_string(x.delay_ms);
+  }
+  std::string operator()(const effect::say& x) {
+    return "say " + x.text.substr(0, x.text.find_first_of(":\n"));
+  }
+  std::string operator()(const effect::allow& x) {
+    return "allow " + std::to_string(x.lines);
+  }
+  std::string operator()(const effect::prompt& x) { return "prompt " + x.name; }
+  std::string operator()(const effect::shutdown& x) {
+    return "shutdown " + x.reason;
+  }
+};
+
+std::string told(const console_effects& effects) {
+  std::string result;
+  for (const auto& item : effects)
+    result += (result.empty() ? "" : "; ") + std::visit(effect_name{}, item);
   return result;
 }
 
-outbound activity(std::string text) {
-  auto result = answer(std::move(text), outbound_class::interim);
-  result.content = outbound_content::activity;
-  return result;
+/// A console whose first log has been read.
+console_core ready(bool interactive = false) {
+  console_core core{interactive, "local"};
+  core.start();
+  core.log_read("local", {}, now);
+  return core;
+}
+
+std::string say(console_core& core, const std::string& text) {
+  return told(core.line({text, false}, now));
+}
+
+std::string taken(console_core& core, const std::string& id,
+                  intake_outcome outcome = intake_outcome::taken) {
+  return told(core.taken("local", id, outcome, now));
 }
 
 } // namespace
 
-TEST_CASE("ids increase strictly, whatever the clock does") {
-  id_sequence ids;
-  CHECK(ids.next(1'767'225'600'000) == "1767225600.000000");
-  CHECK(ids.next(1'767'225'600'000) == "1767225600.000001");
-  CHECK(ids.next(1'767'225'600'001) == "1767225600.001000");
-  CHECK(ids.next(1'767'225'500'000) == "1767225600.001001");
+TEST_CASE("lines wait for the log, then become messages in order") {
+  console_core core{false, "local"};
+  CHECK(told(core.start()) == "log local; prompt local; allow 20");
+  CHECK(say(core, "a").empty());
+  CHECK(say(core, "b").empty());
+  CHECK(told(core.log_read("local", {"9.000001", "x", "9.000007"}, now))
+        == "submit local 9.000008 a");
+  CHECK(taken(core, "9.000008") == "submit local 9.000009 b");
+  CHECK(core.load() == 2);
 }
 
-TEST_CASE("ids go on above what a log holds") {
-  id_sequence ids;
-  ids.resume_above("1900000000.000041");
-  ids.resume_above("1800000000.999999");
-  for (auto other : {"", "abc", "1900000001", "1900000001.1", "x.123456",
-                     "99999999999999999.000000", "event:daily@1"})
-    ids.resume_above(other);
-  CHECK(ids.next(1'767'225'600'000) == "1900000000.000042");
+TEST_CASE("one message is offered at a time") {
+  auto core = ready();
+  CHECK(say(core, "a") == "submit local 1.000000 a");
+  CHECK(say(core, "b").empty());
+  CHECK(taken(core, "1.000000") == "submit local 1.000001 b");
 }
 
-TEST_CASE("what a typed line is") {
+TEST_CASE("what gives a place in the line back") {
+  auto core = ready();
+  CHECK(say(core, " ") == "allow 1");
+  CHECK(say(core, "/help")
+        == "say /to NAME  talk in the conversation NAME; "
+           "allow 1");
+  CHECK(say(core, "/to X")
+        == "say /to needs the name of a conversation; "
+           "allow 1");
+  CHECK(say(core, "/to lab") == "log lab; prompt lab; allow 1");
+  CHECK(say(core, "/to lab") == "prompt lab; allow 1");
+  core.line({"/to local", false}, now);
+  say(core, "stop");
+  CHECK(taken(core, "1.000000", intake_outcome::stopped) == "allow 1");
+  say(core, "a");
+  CHECK(taken(core, "1.000001").empty());
+  CHECK(told(core.closed("1.000001")) == "allow 1");
+  CHECK(core.closed("1.000001").empty());
+  CHECK(core.load() == 0);
+}
+
+TEST_CASE("an entry that closes before its intake is answered") {
+  auto core = ready();
+  say(core, "a");
+  CHECK(core.closed("1.000000").empty());
+  CHECK(taken(core, "1.000000") == "allow 1");
+  CHECK(core.load() == 0);
+}
+
+TEST_CASE("intake by outcome") {
   struct row {
     const char* name;
-    std::string raw;
-    line_kind kind;
-    const char* text;
+    intake_outcome outcome;
+    size_t load;
   };
   const row rows[] = {
-    {"empty", "", line_kind::empty, ""},
-    {"blank", " \t\r", line_kind::empty, ""},
-    {"message", "  hello there \r", line_kind::message, "hello there"},
-    {"help", "/help", line_kind::help, ""},
-    {"quit", " /quit ", line_kind::quit, ""},
-    {"select", "/to lab-2", line_kind::select, "lab-2"},
-    {"select nothing", "/to", line_kind::unknown_name, ""},
-    {"select nonsense", "/to Lab", line_kind::unknown_name, "Lab"},
-    {"other slash", "/model x", line_kind::message, "/model x"},
-    {"prefix of a command", "/helpme", line_kind::message, "/helpme"},
-    {"broken UTF-8", "caf\xe9", line_kind::message, "caf\xEF\xBF\xBD"},
+    {"taken", intake_outcome::taken, 1},
+    {"duplicate", intake_outcome::duplicate, 0},
+    {"logged", intake_outcome::logged, 0},
+    {"stopped", intake_outcome::stopped, 0},
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
-    auto line = read_line(row.raw);
-    CHECK(line.kind == row.kind);
-    CHECK(line.text == row.text);
+    auto core = ready();
+    say(core, "a");
+    taken(core, "1.000000", row.outcome);
+    CHECK(core.load() == row.load);
   }
-  CHECK_FALSE(is_conversation_name(std::string(33, 'a')));
-  CHECK(is_conversation_name(std::string(32, 'a')));
 }
 
-TEST_CASE("a pipe gets answers on stdout and the rest on stderr") {
-  printer out{false, 0};
-  out.add_conversation("local");
-  auto shown = out.show(answer("a\nb", outbound_class::final_answer), "1");
-  CHECK(shown.where == stream::out);
-  CHECK(shown.text == "a\nb\n");
-  shown = out.show(activity("• echo"), "2");
-  CHECK(shown.where == stream::err);
-  CHECK(shown.text == "• echo\n");
+TEST_CASE("a message that was not taken is offered again, in its place") {
+  auto core = ready();
+  say(core, "a");
+  say(core, "b");
+  CHECK(told(core.not_taken("local", "1.000000", errc::disk, "full"))
+        == "say Your message is not taken yet, trying again; retry local 1000");
+  CHECK(told(core.retry_due("local", now)) == "submit local 1.000000 a");
+  CHECK(core.retry_due("local", now).empty());
+  CHECK(told(core.not_taken("local", "1.000000", errc::timeout, "late"))
+        == "retry local 2000");
+  for (int i = 0; i < 6; ++i) {
+    core.retry_due("local", now);
+    core.not_taken("local", "1.000000", errc::disk, "full");
+  }
+  core.retry_due("local", now);
+  CHECK(told(core.not_taken("local", "1.000000", errc::disk, "full"))
+        == "retry local 30000");
+  core.retry_due("local", now);
+  // The offer that seemed late had arrived: the duplicate is the message.
+  CHECK(taken(core, "1.000000", intake_outcome::duplicate)
+        == "submit local 1.000001 b");
+  CHECK(core.load() == 2);
 }
 
-TEST_CASE("a pipe passes answers on byte by byte") {
-  printer out{false, 0};
-  CHECK(out.show(answer("a\x1b[1mb", outbound_class::final_answer), "1").text
-        == "a\x1b[1mb\n");
+TEST_CASE("a message that can never be taken is given up") {
+  auto core = ready();
+  say(core, "a");
+  say(core, "b");
+  CHECK(told(core.not_taken("local", "1.000000", errc::bad_identity, "no"))
+        == "say Your message was not taken; allow 1; retry local 0");
+  CHECK(told(core.retry_due("local", now)) == "submit local 1.000001 b");
 }
 
-TEST_CASE("a terminal shows a growing text line by line") {
-  printer out{true, 80};
-  CHECK(out.show(answer("one", outbound_class::interim), "1").text == "");
-  CHECK(out.show(answer("one\ntw", outbound_class::interim), "1").text
-        == "one\n");
-  CHECK(out.show(answer("one\ntwo\nthree", outbound_class::interim), "1").text
-        == "two\n");
-  CHECK(
-    out.show(answer("one\ntwo\nthree", outbound_class::final_answer), "1").text
-    == "three\n");
+TEST_CASE("the end of a pipe waits for what is open") {
+  SUBCASE("nothing open") {
+    auto core = ready();
+    CHECK(told(core.end_of_input()) == "shutdown end of input");
+    CHECK(core.end_of_input().empty());
+  }
+  SUBCASE("an open message") {
+    auto core = ready();
+    say(core, "a");
+    CHECK(core.end_of_input().empty());
+    taken(core, "1.000000");
+    CHECK(told(core.closed("1.000000")) == "shutdown end of input");
+  }
+  SUBCASE("a message whose log is still being read") {
+    console_core core{false, "local"};
+    core.start();
+    say(core, "a");
+    CHECK(core.end_of_input().empty());
+  }
+  SUBCASE("/quit ends a pipe like its end") {
+    auto core = ready();
+    say(core, "a");
+    CHECK(say(core, "/quit").empty());
+    taken(core, "1.000000");
+    CHECK(told(core.closed("1.000000")) == "shutdown end of input");
+  }
+  SUBCASE("a terminal ends at once") {
+    auto core = ready(true);
+    say(core, "a");
+    CHECK(told(core.end_of_input()) == "shutdown end of input");
+  }
 }
 
-TEST_CASE("a long line is shown in pieces of the terminal's width") {
-  printer out{true, 10};
-  CHECK(out.show(answer("alpha beta gam", outbound_class::interim), "1").text
-        == "alpha beta\n");
-  CHECK(
-    out.show(answer("alpha beta gamma", outbound_class::final_answer), "1").text
-    == "gamma\n");
+TEST_CASE("an interrupt stops a running turn, a second one ends the program") {
+  auto core = ready(true);
+  say(core, "a");
+  taken(core, "1.000000");
+  CHECK(told(core.interrupt(now)) == "submit local 1.000001 stop");
+  CHECK(taken(core, "1.000001", intake_outcome::stopped).empty());
+  CHECK(told(core.interrupt(now)) == "shutdown interrupt");
+  CHECK(core.interrupt(now).empty());
 }
 
-TEST_CASE("a text that became another one is shown whole") {
-  printer out{true, 80};
-  out.show(answer("draft\n", outbound_class::interim), "1");
-  CHECK(out.show(answer("final\n", outbound_class::final_answer), "1").text
-        == "final\n");
+TEST_CASE("an interrupt by state") {
+  SUBCASE("nothing runs") {
+    auto core = ready(true);
+    CHECK(told(core.interrupt(now)) == "shutdown interrupt");
+  }
+  SUBCASE("after the stopped turn has closed, the next one can be stopped") {
+    auto core = ready(true);
+    say(core, "a");
+    taken(core, "1.000000");
+    say(core, "b");
+    taken(core, "1.000001");
+    core.interrupt(now);
+    core.closed("1.000000");
+    CHECK(told(core.interrupt(now)) == "submit local 1.000003 stop");
+  }
+  SUBCASE("a turn of another conversation") {
+    auto core = ready(true);
+    say(core, "a");
+    taken(core, "1.000000");
+    say(core, "/to lab");
+    CHECK(told(core.interrupt(now)) == "submit local 1.000001 stop");
+  }
+  SUBCASE("a message that is being taken counts as running") {
+    auto core = ready(true);
+    say(core, "a");
+    CHECK(told(core.interrupt(now)) == "submit local 1.000001 stop");
+  }
 }
 
-TEST_CASE("activity grows by whole lines, dimmed in a terminal") {
-  printer out{true, 80};
-  CHECK(out.show(activity("• a"), "1").text == "\x1b[2m• a\x1b[0m\n");
-  CHECK(out.show(activity("• a\n✓ a"), "1").text == "\x1b[2m✓ a\x1b[0m\n");
+TEST_CASE("draining takes nothing new and says what is lost") {
+  auto core = ready();
+  say(core, "a");
+  say(core, "b");
+  say(core, "c");
+  CHECK(told(core.drain()) == "say 2 lines were not taken");
+  CHECK(core.drain().empty());
+  CHECK(say(core, "d").empty());
+  CHECK(taken(core, "1.000000").empty());
+  CHECK(core.load() == 1);
 }
 
-TEST_CASE("an answer cannot steer the terminal") {
-  printer out{true, 80};
-  CHECK(out
-          .show(answer("a\x1b[2J\x07"
-                       "b\tc\r",
-                       outbound_class::final_answer),
-                "1")
-          .text
-        == "a[2Jb\tc\n");
+TEST_CASE("draining gives up a message that waits for its next offer") {
+  auto core = ready();
+  say(core, "a");
+  core.not_taken("local", "1.000000", errc::disk, "full");
+  CHECK(told(core.drain()) == "say 1 lines were not taken");
+  CHECK(core.retry_due("local", now).empty());
+  CHECK(core.load() == 0);
 }
 
-TEST_CASE("lines name their conversation when there are several") {
-  printer out{false, 0};
-  out.add_conversation("local");
-  out.add_conversation("lab");
-  CHECK(out.show(answer("x\ny", outbound_class::final_answer, "lab"), "1").text
-        == "[lab] x\n[lab] y\n");
+TEST_CASE("without an output the program ends") {
+  auto core = ready();
+  CHECK(told(core.output_lost()) == "shutdown standard output is closed");
+}
+
+TEST_CASE("the answer to a cut line says so, once") {
+  auto core = ready();
+  core.line({std::string(limits::message_text_bytes + 1, 'x'), true}, now);
+  taken(core, "1.000000");
+  CHECK(core.preface_of("1.000000").starts_with("(Your message was longer"));
+  CHECK(core.preface_of("1.000000").empty());
+}
+
+TEST_CASE("ids of answers come from the same sequence") {
+  auto core = ready();
+  say(core, "a");
+  CHECK(core.next_id(now) == "1.000001");
 }

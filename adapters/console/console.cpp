@@ -1,0 +1,519 @@
+#include "adapters/console/console.hpp"
+
+#include "actors/kit/generation_timer.hpp"
+#include "actors/kit/promise_guard.hpp"
+#include "actors/kit/requests.hpp"
+#include "actors/kit/spawn_stateful.hpp"
+#include "adapters/console/console_core.hpp"
+#include "adapters/console/console_thread.hpp"
+#include "adapters/console/screen_core.hpp"
+#include "messages/codec/log_record.hpp"
+
+#include <caf/all.hpp>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace bureau::console {
+
+namespace {
+
+namespace log = kit::log;
+
+/// Adapter, transport, and what the streams tell.
+using console_actor =
+  adapter_service_actor::extend_with<transport_actor>::extend<
+    caf::reacts_to<atom::read, std::string, bool>, caf::reacts_to<atom::close>,
+    caf::reacts_to<atom::cancel>, caf::reacts_to<atom::write, uint64_t, bool>,
+    caf::reacts_to<atom::done>>;
+
+/// Handlers:
+///   (start)               → ok => on_start
+///   (drain)               → ok => on_drain
+///   (stop)                → ok => on_stop
+///   (status)              → status_line => status
+///   (deliver, outbound)   → delivered => on_deliver
+///   (drop, run)           => on_drop
+///   (closed, entry)       => on_closed
+///   (config)              → transport_info => config
+///   (read, bytes, cut)    => on_line      (internal: the streams)
+///   (close)               => on_end_of_input
+///   (cancel)              => on_interrupt
+///   (write, token, fine)  => on_written
+///   (done)                => on_port_ended
+///
+/// The shell of console_core and screen_core. Child of the node.
+class console_state {
+public:
+  using pointer = console_actor::stateful_pointer<console_state>;
+
+  static inline const char* name = "console";
+
+  explicit console_state(pointer self) : self_(self) {}
+
+  ~console_state() {
+    release_log();
+    if (deps_.port && started_)
+      deps_.port->stop();
+  }
+
+  void init(console_deps deps, console_options options) {
+    deps_ = std::move(deps);
+    options_ = std::move(options);
+    core_.emplace(options_.interactive, options_.first_name);
+    screen_.emplace(options_.interactive);
+  }
+
+  console_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::start) { return on_start(); },
+      [this](atom::drain) { return on_drain(); },
+      [this](atom::stop) { return on_stop(); },
+      [this](atom::status) { return status(); },
+      [this](atom::deliver, const outbound& x) { return on_deliver(x); },
+      [this](atom::drop, const std::string& run) { on_drop(run); },
+      [this](atom::closed, const closed_entry& x) {
+        carry_out(core_->closed(x.message_id));
+      },
+      [this](atom::config) { return config(); },
+      [this](atom::read, std::string& bytes, bool cut) {
+        carry_out(core_->line({std::move(bytes), cut}, now()));
+      },
+      [this](atom::close) { carry_out(core_->end_of_input()); },
+      [this](atom::cancel) { carry_out(core_->interrupt(now())); },
+      [this](atom::write, uint64_t token, bool fine) {
+        on_written(token, fine);
+      },
+      [this](atom::done) { on_port_ended(); },
+    };
+  }
+
+private:
+  using ok_promise = caf::typed_response_promise<caf::ok_atom>;
+  using delivery_promise = caf::typed_response_promise<delivered>;
+
+  /// How often the end of the input looks whether everything is answered.
+  static constexpr auto settle_interval = std::chrono::milliseconds{50};
+
+  /// A write under way.
+  struct open_write {
+    uint64_t promise = 0;
+    std::string ref;
+  };
+
+  // -- life cycle -------------------------------------------------------------
+
+  ok_promise on_start() {
+    auto promise = self_->make_response_promise<ok_promise>();
+    if (started_) {
+      promise.deliver(make_failure(errc::busy, "The console runs already."));
+      return promise;
+    }
+    if (auto fault = deps_.port->start(events())) {
+      promise.deliver(make_failure(errc::not_ready, *fault));
+      return promise;
+    }
+    started_ = true;
+    auto id = starts_.keep(promise);
+    transport_actor transport = handle();
+    kit::bounded_request(self_, deps_.offices, limits::disk_timeout,
+                         atom::attach_v, platform_id::console, transport)
+      .then(
+        [this, id](caf::ok_atom) {
+          take_log();
+          greet();
+          carry_out(core_->start());
+          starts_.deliver(id, caf::ok_atom_v);
+        },
+        [this, id](caf::error& reason) {
+          deps_.port->stop();
+          starts_.fail(id, std::move(reason));
+        });
+    return promise;
+  }
+
+  caf::ok_atom on_drain() {
+    carry_out(core_->drain());
+    return caf::ok_atom_v;
+  }
+
+  ok_promise on_stop() {
+    auto promise = self_->make_response_promise<ok_promise>();
+    if (!started_ || port_ended_) {
+      promise.deliver(caf::ok_atom_v);
+      return promise;
+    }
+    stops_.keep(promise);
+    carry_out(core_->drain());
+    release_log();
+    deps_.port->stop();
+    // A reader that is stuck must not hold the shutdown up.
+    stop_timer_.arm(self_, limits::abort_settle_timeout,
+                    [this] { on_port_ended(); });
+    return promise;
+  }
+
+  void on_port_ended() {
+    stop_timer_.cancel();
+    port_ended_ = true;
+    release_log();
+    for (auto& [token, entry] : std::exchange(writes_, {}))
+      deliveries_.deliver(entry.promise, failed("The console has ended."));
+    stops_.deliver_all(caf::ok_atom_v);
+  }
+
+  status_line status() const {
+    auto state = !started_ ? "idle" : port_ended_ ? "stopping" : "ok";
+    return {"adapter/console", state,
+            std::to_string(core_->load()) + " messages open"};
+  }
+
+  transport_info config() const {
+    transport_info result;
+    result.platform = platform_id::console;
+    result.streaming = options_.interactive;
+    result.show_activity = options_.interactive;
+    result.length_unit = "bytes";
+    return result;
+  }
+
+  void greet() {
+    if (!options_.interactive)
+      return;
+    auto text = options_.banner + (options_.banner.empty() ? "" : "\n")
+                + "stop or ^C ends a running turn, ^D ends the program, /help "
+                  "tells more.";
+    print(0, screen_->own(text));
+  }
+
+  console_events events() {
+    console_events result;
+    auto me = handle();
+    result.line = [me](std::string bytes, bool cut) {
+      caf::anon_send(me, atom::read_v, std::move(bytes), cut);
+    };
+    result.end_of_input = [me] {
+      caf::anon_send(me, atom::close_v);
+    };
+    result.interrupt = [me] {
+      caf::anon_send(me, atom::cancel_v);
+    };
+    result.written = [me](uint64_t token, bool fine) {
+      caf::anon_send(me, atom::write_v, token, fine);
+    };
+    result.ended = [me] {
+      caf::anon_send(me, atom::done_v);
+    };
+    return result;
+  }
+
+  // -- inbound ----------------------------------------------------------------
+
+  void carry_out(console_effects effects) {
+    for (auto& item : effects)
+      std::visit([this](auto& effect) { apply(effect); }, item);
+  }
+
+  void apply(effect::read_log& item) {
+    screen_->meet(item.name);
+    auto place = make_office(deps_.ws, {platform_id::console, item.name});
+    file_job job;
+    job.reason = "console";
+    job.op = file_op::stat;
+    job.root = deps_.ws.root;
+    job.path = place.key + "/log.jsonl";
+    kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                         job)
+      .then(
+        [this, name = item.name, job](const file_outcome& found) {
+          if (found.kind == file_kind::regular)
+            read_tail(name, job, found.size);
+          else
+            carry_out(core_->log_read(name, {}, now()));
+        },
+        [this, name = item.name](caf::error& reason) {
+          log_unread(name, reason);
+        });
+  }
+
+  void read_tail(const std::string& conversation, file_job job, uint64_t size) {
+    job.op = file_op::read_range;
+    job.length = limits::console_log_tail_bytes;
+    job.offset = size > job.length ? size - job.length : 0;
+    auto whole = job.offset == 0;
+    kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                         std::move(job))
+      .then(
+        [this, conversation, whole](const file_outcome& found) {
+          carry_out(core_->log_read(conversation,
+                                    log_tail_ids(found.bytes, whole), now()));
+        },
+        [this, conversation](caf::error& reason) {
+          log_unread(conversation, reason);
+        });
+  }
+
+  void log_unread(const std::string& conversation, const caf::error& reason) {
+    log::warning("console", "the chat log was not read, message ids go by the "
+                            "clock alone: "
+                              + sentence_of(reason));
+    carry_out(core_->log_read(conversation, {}, now()));
+  }
+
+  void apply(effect::submit& item) {
+    intake_request request;
+    auto& event = request.event;
+    event.address = {platform_id::console, item.name};
+    event.session_key = item.name;
+    event.message_id = item.id;
+    event.user = options_.user;
+    event.user_name = options_.user;
+    event.text = std::move(item.text);
+    event.target = json_text{"{}"};
+    event.sent_ms = now();
+    request.display_name = options_.user;
+    kit::bounded_request(self_, deps_.offices, limits::disk_timeout,
+                         atom::intake_v, std::move(request))
+      .then(
+        [this, name = item.name, id = item.id](const intake_reply& reply) {
+          carry_out(core_->taken(name, id, reply.outcome, now()));
+        },
+        [this, name = item.name, id = item.id](caf::error& reason) {
+          carry_out(
+            core_->not_taken(name, id, code_of(reason), sentence_of(reason)));
+        });
+  }
+
+  void apply(effect::retry& item) {
+    retries_[item.name].arm(
+      self_, std::chrono::milliseconds{item.delay_ms},
+      [this, name = item.name] { carry_out(core_->retry_due(name, now())); });
+  }
+
+  void apply(effect::say& item) { print(0, screen_->own(item.text)); }
+
+  void apply(effect::allow& item) { deps_.port->allow(item.lines); }
+
+  void apply(effect::prompt& item) { deps_.port->prompt(item.name + "> "); }
+
+  void apply(effect::shutdown& item) {
+    if (item.when_settled)
+      end_when_settled(item.reason);
+    else
+      end_node(item.reason);
+  }
+
+  void end_node(const std::string& reason) {
+    self_->send(deps_.node, atom::shutdown_v, "console: " + reason);
+  }
+
+  /// Work that an earlier run left over is answered here as well: the node ends
+  /// when nothing accepted is open any more.
+  void end_when_settled(const std::string& reason) {
+    kit::bounded_request(self_, deps_.offices, limits::mailbox_timeout,
+                         atom::describe_v)
+      .then(
+        [this, reason](const runtime_snapshot& now) {
+          if (now.open_entries == 0)
+            end_node(reason);
+          else
+            settle_timer_.arm(self_, settle_interval,
+                              [this, reason] { end_when_settled(reason); });
+        },
+        [this, reason](caf::error&) { end_node(reason); });
+  }
+
+  // -- outbound ---------------------------------------------------------------
+
+  delivery_promise on_deliver(const outbound& operation) {
+    auto promise = self_->make_response_promise<delivery_promise>();
+    auto id = deliveries_.keep(promise);
+    if (!started_ || port_ended_ || output_lost_) {
+      deliveries_.deliver(id, failed("The console is not open."));
+      return promise;
+    }
+    if (is_dropped(operation)) {
+      deliveries_.deliver(id, dropped());
+      return promise;
+    }
+    switch (operation.op) {
+    case outbound_op::post:
+    case outbound_op::edit:
+      if (operation.rank == outbound_class::final_answer)
+        ask_gate(id, operation);
+      else
+        show(id, operation);
+      return promise;
+    case outbound_op::remove:
+      // What was printed stays; it only cannot be continued any more.
+      screen_->forget(operation.ref);
+      deliveries_.deliver(id, delivered{});
+      return promise;
+    case outbound_op::typing:
+    case outbound_op::react:
+      deliveries_.deliver(id, delivered{});
+      return promise;
+    case outbound_op::upload: {
+      auto outcome = failed("The console cannot show files.");
+      outcome.fault = delivery_fault::permanent;
+      deliveries_.deliver(id, std::move(outcome));
+      return promise;
+    }
+    }
+    return promise;
+  }
+
+  void ask_gate(uint64_t id, const outbound& operation) {
+    delivery_key key;
+    key.conversation = operation.conversation;
+    key.message_id = operation.message_id;
+    key.run = operation.run;
+    key.part = operation.part;
+    key.op = operation.op;
+    key.ref = operation.ref;
+    kit::bounded_request(self_, deps_.offices, limits::disk_timeout,
+                         atom::may_send_v, std::move(key))
+      .then(
+        [this, id, operation](caf::ok_atom) {
+          if (is_dropped(operation))
+            deliveries_.deliver(id, dropped());
+          else
+            show(id, operation);
+        },
+        [this, id](caf::error& reason) {
+          auto stopped = code_of(reason) == errc::aborted;
+          deliveries_.deliver(id, stopped ? dropped()
+                                          : failed(sentence_of(reason)));
+        });
+  }
+
+  void show(uint64_t id, const outbound& operation) {
+    auto ref = operation.op == outbound_op::edit && !operation.ref.empty()
+                 ? operation.ref
+                 : core_->next_id(now());
+    std::string preface;
+    if (operation.rank == outbound_class::final_answer)
+      preface = core_->preface_of(operation.message_id);
+    auto lines = screen_->show(operation, ref, preface);
+    if (lines.empty() || port_ended_) {
+      delivered outcome;
+      outcome.ref = std::move(ref);
+      deliveries_.deliver(id, port_ended_ ? failed("The console has ended.")
+                                          : outcome);
+      return;
+    }
+    auto token = ++last_token_;
+    writes_[token] = {id, std::move(ref)};
+    print(token, std::move(lines));
+  }
+
+  void print(uint64_t token, printed lines) {
+    deps_.port->write(token, std::move(lines.out), std::move(lines.err));
+  }
+
+  void on_written(uint64_t token, bool fine) {
+    auto entry = writes_.extract(token);
+    if (!entry.empty()) {
+      delivered outcome;
+      outcome.ref = std::move(entry.mapped().ref);
+      deliveries_.deliver(entry.mapped().promise,
+                          fine ? outcome
+                               : failed("Standard output is closed."));
+    }
+    if (fine || std::exchange(output_lost_, true))
+      return;
+    carry_out(core_->output_lost());
+  }
+
+  void on_drop(const std::string& run) {
+    if (run.empty())
+      return;
+    screen_->forget_run(run);
+    dropped_runs_.push_back(run);
+    if (dropped_runs_.size() > limits::console_visible_messages)
+      dropped_runs_.pop_front();
+  }
+
+  bool is_dropped(const outbound& operation) const {
+    return operation.rank != outbound_class::control && !operation.run.empty()
+           && std::find(dropped_runs_.begin(), dropped_runs_.end(),
+                        operation.run)
+                != dropped_runs_.end();
+  }
+
+  static delivered dropped() {
+    delivered result;
+    result.fault = delivery_fault::dropped;
+    return result;
+  }
+
+  /// Nothing was printed; the answer keeps until the console is open again.
+  static delivered failed(std::string why) {
+    delivered result;
+    result.fault = delivery_fault::retryable;
+    result.detail = std::move(why);
+    return result;
+  }
+
+  // -- log --------------------------------------------------------------------
+
+  void take_log() {
+    if (!options_.interactive || !options_.show_warnings)
+      return;
+    log_taken_ = true;
+    log::to_sink([port = deps_.port, tee = options_.log_tee](
+                   log::level severity, std::string_view line) {
+      if (tee)
+        tee(severity, line);
+      if (severity >= log::level::warning)
+        port->write(0, std::string{line} + "\n", {});
+    });
+  }
+
+  void release_log() {
+    if (std::exchange(log_taken_, false))
+      log::to_stderr();
+  }
+
+  // -- helpers ----------------------------------------------------------------
+
+  console_actor handle() const { return console_actor{self_}; }
+  int64_t now() const { return deps_.wall->now_ms(); }
+
+  pointer self_;
+  console_deps deps_;
+  console_options options_;
+  std::optional<console_core> core_;
+  std::optional<screen_core> screen_;
+  bool started_ = false;
+  bool port_ended_ = false;
+  bool output_lost_ = false;
+  bool log_taken_ = false;
+  kit::promise_guard<caf::ok_atom> starts_;
+  kit::promise_guard<caf::ok_atom> stops_;
+  kit::promise_guard<delivered> deliveries_;
+  std::map<uint64_t, open_write> writes_;
+  uint64_t last_token_ = 0;
+  std::deque<std::string> dropped_runs_;
+  std::map<std::string, kit::generation_timer> retries_;
+  kit::generation_timer stop_timer_;
+  kit::generation_timer settle_timer_;
+};
+
+} // namespace
+
+console_handle spawn_console(caf::actor_system& system, console_deps deps,
+                             console_options options) {
+  if (!deps.port)
+    deps.port = make_console_thread({options.interactive, options.input_fd,
+                                     options.output_fd, options.error_fd});
+  auto actor = kit::spawn_stateful<console_actor, console_state>(
+    system, std::move(deps), std::move(options));
+  return {actor, [actor] {
+            caf::anon_send(actor, atom::cancel_v);
+          }};
+}
+
+} // namespace bureau::console

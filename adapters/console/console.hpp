@@ -1,0 +1,64 @@
+#pragma once
+
+#include "actors/kit/log.hpp"
+#include "adapters/console/console_port.hpp"
+#include "messages/identity/workspace.hpp"
+#include "messages/interfaces/files.hpp"
+#include "messages/interfaces/node.hpp"
+#include "messages/interfaces/office.hpp"
+#include "messages/ports/wall_clock.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace bureau::console {
+
+/// How the console runs (decisions A10, B5).
+struct console_options {
+  /// A terminal: line editing, streamed answers, activity. Otherwise a pipe:
+  /// one message a line, final answers on the output, all else on the error
+  /// stream.
+  bool interactive = false;
+  /// Name of the first conversation, 1 to 32 of [a-z0-9-].
+  std::string first_name = "local";
+  int input_fd = 0;
+  int output_fd = 1;
+  int error_fd = 2;
+  /// Login name of the person at the console.
+  std::string user = "user";
+  /// First line on a terminal: product, model and why it was chosen.
+  std::string banner;
+  /// On a terminal: take the log of the process over while running and show
+  /// warnings and errors above the prompt.
+  bool show_warnings = true;
+  /// Gets every log line while `show_warnings` holds; may be empty.
+  kit::log::line_sink log_tee;
+};
+
+/// What the console stands on.
+struct console_deps {
+  offices_actor offices;
+  node_actor node;
+  files_actor files;
+  workspace ws;
+  std::shared_ptr<const wall_clock> wall;
+  /// Streams; empty = the descriptors of the options and a thread of its own.
+  std::shared_ptr<console_port> port;
+};
+
+/// A running console.
+struct console_handle {
+  adapter_service_actor service;
+  /// What SIGINT means here: ends the running turn, or else begins the
+  /// shutdown. May be called from any thread; void after the console's end.
+  std::function<void()> interrupt;
+};
+
+/// Spawns the adapter and transport of the console platform. Start it through
+/// the service: it attaches itself to the offices. The end of its input begins
+/// the shutdown of the node.
+console_handle spawn_console(caf::actor_system& system, console_deps deps,
+                             console_options options);
+
+} // namespace bureau::console

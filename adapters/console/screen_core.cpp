@@ -1,0 +1,178 @@
+#include "adapters/console/screen_core.hpp"
+
+#include "messages/limits.hpp"
+#include "messages/text/utf8.hpp"
+
+#include <algorithm>
+
+namespace bureau::console {
+
+namespace {
+
+constexpr const char* dim_on = "\x1b[2m";
+constexpr const char* dim_off = "\x1b[0m";
+
+/// Text that cannot steer a terminal: control characters become U+FFFD.
+std::string harmless(std::string_view line) {
+  auto clean = text::sanitize_utf8(line);
+  std::string result;
+  result.reserve(clean.size());
+  for (size_t at = 0; at < clean.size();) {
+    auto next = text::decode_at(clean, at);
+    auto c = next.code_point;
+    auto control = (c < 0x20 && c != '\t') || (c >= 0x7f && c < 0xa0);
+    if (control)
+      text::append_code_point(result, 0xFFFD);
+    else
+      result.append(clean, at, next.bytes);
+    at += next.bytes;
+  }
+  return result;
+}
+
+std::string_view without_last_breaks(std::string_view text) {
+  while (text.ends_with('\n'))
+    text.remove_suffix(1);
+  return text;
+}
+
+/// Whole lines at the beginning of a text.
+std::string_view whole_lines(std::string_view text) {
+  auto end = text.rfind('\n');
+  return end == std::string_view::npos ? std::string_view{}
+                                       : text.substr(0, end + 1);
+}
+
+/// A notice reads better without the marks of its emphasis.
+std::string_view without_emphasis(std::string_view text) {
+  if (text.size() > 2 && text.front() == '_' && text.back() == '_')
+    return text.substr(1, text.size() - 2);
+  return text;
+}
+
+/// Length of the longest end of `before` that `after` begins with and that
+/// starts at a line.
+size_t line_overlap(std::string_view before, std::string_view after) {
+  for (size_t at = 0; at < before.size();) {
+    auto tail = before.substr(at);
+    if (after.starts_with(tail))
+      return tail.size();
+    auto next = before.find('\n', at);
+    if (next == std::string_view::npos)
+      break;
+    at = next + 1;
+  }
+  return 0;
+}
+
+} // namespace
+
+void screen_core::meet(const std::string& conversation) {
+  conversations_.insert(conversation);
+}
+
+std::string screen_core::lines_of(std::string_view text,
+                                  const std::string& conversation,
+                                  bool dim) const {
+  std::string result;
+  auto prefix =
+    conversations_.size() > 1 ? "[" + conversation + "] " : std::string{};
+  while (!text.empty()) {
+    auto end = text.find('\n');
+    auto line = text.substr(0, end);
+    result += dim && interactive_ ? dim_on : "";
+    result += prefix;
+    if (interactive_)
+      result += harmless(line);
+    else
+      result += line;
+    result += dim && interactive_ ? dim_off : "";
+    result += '\n';
+    text =
+      end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  }
+  return result;
+}
+
+printed screen_core::show(const outbound& operation, const std::string& ref,
+                          std::string_view preface) {
+  const auto& name = operation.conversation.conversation_id;
+  meet(name);
+  printed result;
+  if (operation.content == outbound_content::notice) {
+    auto text = without_last_breaks(operation.text);
+    auto& stream = interactive_ ? result.out : result.err;
+    stream = lines_of(interactive_ ? without_emphasis(text) : text, name, true);
+    return result;
+  }
+  if (operation.content == outbound_content::activity) {
+    auto& entry = remember(ref, operation.run);
+    auto text = std::string{without_last_breaks(operation.text)} + "\n";
+    auto known = line_overlap(entry.printed, text);
+    auto& stream = interactive_ ? result.out : result.err;
+    stream = lines_of(std::string_view{text}.substr(known), name, true);
+    entry.printed = std::move(text);
+    return result;
+  }
+  if (operation.rank == outbound_class::interim) {
+    if (!interactive_)
+      return result;
+    auto& entry = remember(ref, operation.run);
+    auto whole = whole_lines(operation.text);
+    auto known =
+      whole.starts_with(entry.printed) ? entry.printed.size() : size_t{0};
+    result.out = lines_of(whole.substr(known), name, false);
+    entry.printed = whole;
+    return result;
+  }
+  std::string_view text = operation.text;
+  auto entry = visible_.find(ref);
+  if (entry != visible_.end() && text.starts_with(entry->second.printed))
+    text.remove_prefix(entry->second.printed.size());
+  result.out = lines_of(preface, name, false);
+  result.out += lines_of(without_last_breaks(text), name, false);
+  forget(ref);
+  return result;
+}
+
+printed screen_core::own(std::string_view text) const {
+  printed result;
+  std::string lines{without_last_breaks(text)};
+  lines += '\n';
+  if (interactive_)
+    result.out = std::move(lines);
+  else
+    result.err = std::move(lines);
+  return result;
+}
+
+screen_core::visible& screen_core::remember(const std::string& ref,
+                                            const std::string& run) {
+  auto [entry, fresh] = visible_.try_emplace(ref);
+  entry->second.run = run;
+  if (!fresh)
+    return entry->second;
+  order_.push_back(ref);
+  if (order_.size() > limits::console_visible_messages) {
+    visible_.erase(order_.front());
+    order_.pop_front();
+  }
+  return visible_[ref];
+}
+
+void screen_core::forget(const std::string& ref) {
+  if (visible_.erase(ref) > 0)
+    std::erase(order_, ref);
+}
+
+void screen_core::forget_run(const std::string& run) {
+  std::erase_if(order_, [&](const std::string& ref) {
+    auto entry = visible_.find(ref);
+    if (entry == visible_.end() || entry->second.run != run)
+      return false;
+    visible_.erase(entry);
+    return true;
+  });
+}
+
+} // namespace bureau::console

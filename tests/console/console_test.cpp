@@ -1,0 +1,560 @@
+#include "adapters/console/console.hpp"
+
+#include "actors/kit/promise_guard.hpp"
+#include "actors/kit/spawn_stateful.hpp"
+#include "messages/codec/log_record.hpp"
+#include "tests/support/node_fixture.hpp"
+
+#include <caf/all.hpp>
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <map>
+
+using namespace bureau;
+using namespace std::chrono_literals;
+
+namespace {
+
+// -- neighbours ---------------------------------------------------------------
+
+struct offices_script {
+  std::vector<intake_request> intakes;
+  std::deque<caf::error> failures;
+  std::vector<delivery_key> gates;
+  std::deque<caf::error> refusals;
+  transport_actor attached;
+  caf::error attach_failure;
+};
+
+struct scripted_offices_state {
+  offices_actor::stateful_pointer<scripted_offices_state> self;
+  std::shared_ptr<offices_script> script;
+  static inline const char* name = "scripted_offices";
+
+  explicit scripted_offices_state(
+    offices_actor::stateful_pointer<scripted_offices_state> me)
+    : self(me) {}
+
+  void init(std::shared_ptr<offices_script> shared) {
+    script = std::move(shared);
+  }
+
+  static caf::error next(std::deque<caf::error>& failures) {
+    if (failures.empty())
+      return {};
+    auto result = std::move(failures.front());
+    failures.pop_front();
+    return result;
+  }
+
+  offices_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::intake,
+             const intake_request& request) -> caf::result<intake_reply> {
+        script->intakes.push_back(request);
+        if (auto failure = next(script->failures))
+          return failure;
+        auto outcome = request.event.text == "stop" ? intake_outcome::stopped
+                                                    : intake_outcome::taken;
+        return intake_reply{outcome, request.event.session_key};
+      },
+      [this](atom::may_send,
+             const delivery_key& key) -> caf::result<caf::ok_atom> {
+        script->gates.push_back(key);
+        if (auto failure = next(script->refusals))
+          return failure;
+        return caf::ok_atom_v;
+      },
+      [this](atom::attach, platform_id,
+             const transport_actor& transport) -> caf::result<caf::ok_atom> {
+        if (script->attach_failure)
+          return script->attach_failure;
+        script->attached = transport;
+        return caf::ok_atom_v;
+      },
+      [](atom::describe) { return runtime_snapshot{}; },
+      [](atom::drain, drain_phase) { return drain_report{}; },
+      [](atom::status) {
+        return status_line{"offices", "ok", ""};
+      },
+    };
+  }
+};
+
+struct scripted_node_state {
+  node_actor::stateful_pointer<scripted_node_state> self;
+  std::shared_ptr<std::vector<std::string>> shutdowns;
+  static inline const char* name = "scripted_node";
+
+  explicit scripted_node_state(
+    node_actor::stateful_pointer<scripted_node_state> me)
+    : self(me) {}
+
+  void init(std::shared_ptr<std::vector<std::string>> shared) {
+    shutdowns = std::move(shared);
+  }
+
+  node_actor::behavior_type make_behavior() {
+    return {
+      [](atom::health) { return health_report{}; },
+      [](atom::degrade, const degraded_part&) {},
+      [this](atom::shutdown, const std::string& why) {
+        shutdowns->push_back(why);
+      },
+      [](atom::status) {
+        return status_line{"node", "ok", ""};
+      },
+    };
+  }
+};
+
+struct log_files_state {
+  files_actor::stateful_pointer<log_files_state> self;
+  std::shared_ptr<std::map<std::string, std::string>> content;
+  static inline const char* name = "log_files";
+
+  explicit log_files_state(files_actor::stateful_pointer<log_files_state> me)
+    : self(me) {}
+
+  void init(std::shared_ptr<std::map<std::string, std::string>> shared) {
+    content = std::move(shared);
+  }
+
+  files_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::file, const file_job& job) -> caf::result<file_outcome> {
+        file_outcome outcome;
+        auto found = content->find(job.path);
+        if (found == content->end())
+          return outcome;
+        if (found->second == "broken")
+          return make_failure(errc::disk, "I/O error.");
+        outcome.kind = file_kind::regular;
+        outcome.size = found->second.size();
+        if (job.op == file_op::read_range)
+          outcome.bytes = found->second.substr(job.offset, job.length);
+        return outcome;
+      },
+      [](atom::status) {
+        return status_line{"files", "ok", ""};
+      },
+      [](atom::stop) { return caf::ok_atom_v; },
+    };
+  }
+};
+
+/// Streams that the story drives.
+struct fake_port final : console::console_port {
+  std::optional<std::string> start(console::console_events on) override {
+    events = std::move(on);
+    if (broken)
+      return "The console is broken.";
+    return std::nullopt;
+  }
+  void write(uint64_t token, std::string text, std::string errors) override {
+    out += text;
+    err += errors;
+    if (token == 0)
+      return;
+    if (hold)
+      held.push_back(token);
+    else
+      events.written(token, !closed);
+  }
+  void allow(size_t lines) override { allowed += lines; }
+  void prompt(std::string text) override { shown_prompt = std::move(text); }
+  void stop() override {
+    ++stops;
+    if (!stuck)
+      events.ended();
+  }
+
+  console::console_events events;
+  std::string out;
+  std::string err;
+  std::string shown_prompt;
+  size_t allowed = 0;
+  size_t stops = 0;
+  std::vector<uint64_t> held;
+  bool hold = false;
+  bool closed = false;
+  bool broken = false;
+  bool stuck = false;
+};
+
+// -- world --------------------------------------------------------------------
+
+class console_world : public test::node_fixture {
+public:
+  explicit console_world(bool interactive = false) {
+    console::console_deps deps;
+    offices_handle = kit::spawn_stateful<offices_actor, scripted_offices_state>(
+      *system, offices);
+    deps.offices = offices_handle;
+    deps.node =
+      kit::spawn_stateful<node_actor, scripted_node_state>(*system, shutdowns);
+    deps.files =
+      kit::spawn_stateful<files_actor, log_files_state>(*system, logs);
+    deps.ws = make_workspace("/ws", "/state");
+    deps.wall = wall;
+    deps.port = port;
+    console::console_options options;
+    options.interactive = interactive;
+    options.user = "ann";
+    options.banner = "bureau, model lab/tiny: first entry of models.json";
+    options.show_warnings = false;
+    handle = console::spawn_console(*system, deps, options);
+  }
+
+  ~console_world() {
+    offices->attached = nullptr;
+    self->send_exit(handle.service, caf::exit_reason::kill);
+    settle();
+    port->events = {};
+    handle = {};
+  }
+
+  bool start() {
+    auto fine = false;
+    ask(
+      handle.service, [&](caf::ok_atom) { fine = true; },
+      [&](const caf::error& reason) { fault = sentence_of(reason); },
+      atom::start_v);
+    return fine;
+  }
+
+  void say(const std::string& text) {
+    port->events.line(text, false);
+    settle();
+  }
+
+  /// Id of the n-th message offered to the offices.
+  std::string id_of(size_t n) const {
+    return offices->intakes.at(n).event.message_id;
+  }
+
+  void close(const std::string& id) {
+    closed_entry entry;
+    entry.message_id = id;
+    self->send(offices->attached, atom::closed_v, entry);
+    settle();
+  }
+
+  outbound answer_to(const std::string& id, const std::string& text,
+                     const std::string& run = "run-1") {
+    outbound result;
+    result.conversation = {platform_id::console, "local"};
+    result.message_id = id;
+    result.run = run;
+    result.text = text;
+    return result;
+  }
+
+  delivered deliver(const outbound& operation) {
+    delivered result;
+    ask(
+      offices->attached, [&](const delivered& outcome) { result = outcome; },
+      [](const caf::error& reason) { FAIL(sentence_of(reason)); },
+      atom::deliver_v, operation);
+    return result;
+  }
+
+  std::string log_path(const std::string& name) {
+    auto place = make_office(make_workspace("/ws", "/state"),
+                             {platform_id::console, name});
+    return place.key + "/log.jsonl";
+  }
+
+  using lines = std::vector<std::string>;
+  std::shared_ptr<offices_script> offices = std::make_shared<offices_script>();
+  std::shared_ptr<lines> shutdowns = std::make_shared<lines>();
+  std::shared_ptr<std::map<std::string, std::string>> logs =
+    std::make_shared<std::map<std::string, std::string>>();
+  std::shared_ptr<fake_port> port = std::make_shared<fake_port>();
+  offices_actor offices_handle;
+  console::console_handle handle;
+  std::string fault;
+};
+
+struct terminal_world : console_world {
+  terminal_world() : console_world(true) {}
+};
+
+} // namespace
+
+TEST_CASE_FIXTURE(console_world,
+                  "a line becomes a message, its answer a line") {
+  CHECK(start());
+  CHECK(port->allowed == 20);
+  say("2+2?");
+  REQUIRE(offices->intakes.size() == 1);
+  const auto& request = offices->intakes[0];
+  CHECK(request.trigger == trigger_class::addressed);
+  CHECK(request.event.address == office_address{platform_id::console, "local"});
+  CHECK(request.event.session_key == "local");
+  CHECK(request.event.kind == conversation_kind::direct);
+  CHECK(request.event.user == "ann");
+  CHECK(request.event.text == "2+2?");
+  CHECK(request.event.message_id == "1767225600.000000");
+  auto outcome = deliver(answer_to(id_of(0), "4"));
+  CHECK(outcome.fault == delivery_fault::none);
+  CHECK(outcome.ref == "1767225600.000001");
+  CHECK(port->out == "4\n");
+  CHECK(port->err.empty());
+  REQUIRE(offices->gates.size() == 1);
+  CHECK(offices->gates[0].message_id == id_of(0));
+  CHECK(offices->gates[0].run == "run-1");
+  close(id_of(0));
+  CHECK(port->allowed == 21);
+  CHECK(shutdowns->empty());
+}
+
+TEST_CASE_FIXTURE(console_world, "ids go on after those of the chat log") {
+  log_record record;
+  record.ts = "1767225999.000041";
+  record.user = "ann";
+  (*logs)[log_path("local")] = print_log_line(record);
+  start();
+  say("a");
+  CHECK(id_of(0) == "1767225999.000042");
+}
+
+TEST_CASE_FIXTURE(console_world, "a log that cannot be read does not matter") {
+  (*logs)[log_path("local")] = "broken";
+  start();
+  say("a");
+  CHECK(offices->intakes.size() == 1);
+}
+
+TEST_CASE_FIXTURE(console_world, "given the end of a pipe, when all messages "
+                                 "have closed, then the node shuts down") {
+  start();
+  say("a");
+  say("b");
+  port->events.end_of_input();
+  settle();
+  CHECK(shutdowns->empty());
+  close(id_of(0));
+  CHECK(shutdowns->empty());
+  close(id_of(1));
+  CHECK(*shutdowns == lines{"console: end of input"});
+}
+
+TEST_CASE_FIXTURE(console_world, "given a full disk, then the message is "
+                                 "offered again with the same id") {
+  start();
+  offices->failures.push_back(make_failure(errc::disk, "The disk is full."));
+  say("a");
+  say("b");
+  CHECK(offices->intakes.size() == 1);
+  CHECK(port->err.find("The disk is full.") != std::string::npos);
+  advance(1s);
+  REQUIRE(offices->intakes.size() == 3);
+  CHECK(id_of(1) == id_of(0));
+  CHECK(offices->intakes[2].event.text == "b");
+}
+
+TEST_CASE_FIXTURE(console_world, "the gate decides about an answer") {
+  struct row {
+    const char* name;
+    errc why;
+    delivery_fault want;
+  };
+  const row rows[] = {
+    {"stopped", errc::aborted, delivery_fault::dropped},
+    {"disk", errc::disk, delivery_fault::retryable},
+    {"ending", errc::shutting_down, delivery_fault::retryable},
+  };
+  start();
+  say("a");
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    offices->refusals.push_back(make_failure(row.why, "no"));
+    auto outcome = deliver(answer_to(id_of(0), "4"));
+    CHECK(outcome.fault == row.want);
+    CHECK(outcome.certainty == failure_certainty::definite);
+  }
+  CHECK(port->out.empty());
+}
+
+TEST_CASE_FIXTURE(console_world,
+                  "after a stop nothing of the run is shown, its "
+                  "notice is") {
+  start();
+  say("a");
+  self->send<caf::message_priority::high>(offices->attached, atom::drop_v,
+                                          std::string{"run-1"});
+  settle();
+  CHECK(deliver(answer_to(id_of(0), "late")).fault == delivery_fault::dropped);
+  auto notice = answer_to(id_of(0), "_Stopped._");
+  notice.rank = outbound_class::control;
+  notice.content = outbound_content::notice;
+  CHECK(deliver(notice).fault == delivery_fault::none);
+  CHECK(port->out.empty());
+  CHECK(port->err == "_Stopped._\n");
+  CHECK(deliver(answer_to(id_of(0), "other", "run-2")).fault
+        == delivery_fault::none);
+}
+
+TEST_CASE_FIXTURE(console_world, "given a closed output, then the answer keeps "
+                                 "and the node shuts down") {
+  start();
+  say("a");
+  port->closed = true;
+  CHECK(deliver(answer_to(id_of(0), "4")).fault == delivery_fault::retryable);
+  CHECK(*shutdowns == lines{"console: standard output is closed"});
+  CHECK(deliver(answer_to(id_of(0), "4")).fault == delivery_fault::retryable);
+  CHECK(shutdowns->size() == 1);
+}
+
+TEST_CASE_FIXTURE(console_world, "a cut line is answered with a notice") {
+  start();
+  port->events.line(std::string(limits::message_text_bytes + 1, 'x'), true);
+  settle();
+  CHECK(offices->intakes[0].event.text.size() == limits::message_text_bytes);
+  deliver(answer_to(id_of(0), "ok"));
+  CHECK(port->out
+        == "(Your message was longer than 262144 bytes; I read only its "
+           "beginning.)\nok\n");
+}
+
+TEST_CASE_FIXTURE(console_world, "two conversations name their lines") {
+  start();
+  say("/to lab");
+  say("a");
+  CHECK(offices->intakes[0].event.address.conversation_id == "lab");
+  auto answer = answer_to(id_of(0), "x\ny");
+  answer.conversation.conversation_id = "lab";
+  deliver(answer);
+  CHECK(port->out == "[lab] x\n[lab] y\n");
+}
+
+TEST_CASE_FIXTURE(console_world, "operations that a console cannot do") {
+  start();
+  outbound operation;
+  operation.op = outbound_op::typing;
+  CHECK(deliver(operation).fault == delivery_fault::none);
+  operation.op = outbound_op::remove;
+  CHECK(deliver(operation).fault == delivery_fault::none);
+  operation.op = outbound_op::upload;
+  CHECK(deliver(operation).fault == delivery_fault::permanent);
+  CHECK(port->out.empty());
+}
+
+TEST_CASE_FIXTURE(console_world, "a pipe wants finals only") {
+  start();
+  ask(
+    offices->attached,
+    [](const transport_info& info) {
+      CHECK(info.platform == platform_id::console);
+      CHECK_FALSE(info.streaming);
+      CHECK_FALSE(info.show_activity);
+    },
+    [](const caf::error&) { FAIL("no answer"); }, atom::config_v);
+}
+
+TEST_CASE_FIXTURE(console_world, "starting") {
+  SUBCASE("streams that cannot be used") {
+    port->broken = true;
+    CHECK_FALSE(start());
+    CHECK(fault == "The console is broken.");
+  }
+  SUBCASE("offices that refuse") {
+    offices->attach_failure = make_failure(errc::disk, "no ledger");
+    CHECK_FALSE(start());
+    CHECK(fault == "no ledger");
+    CHECK(port->stops == 1);
+  }
+  SUBCASE("twice") {
+    CHECK(start());
+    CHECK_FALSE(start());
+    CHECK(fault == "The console runs already.");
+  }
+}
+
+TEST_CASE_FIXTURE(console_world, "draining takes nothing new, answers go on") {
+  start();
+  say("a");
+  ask(
+    handle.service, [](caf::ok_atom) {},
+    [](const caf::error&) { FAIL("no drain"); }, atom::drain_v);
+  say("b");
+  CHECK(offices->intakes.size() == 1);
+  CHECK(deliver(answer_to(id_of(0), "4")).fault == delivery_fault::none);
+  CHECK(port->out == "4\n");
+}
+
+TEST_CASE_FIXTURE(console_world, "stopping answers what is open") {
+  start();
+  say("a");
+  port->hold = true;
+  auto pending = self->request(offices->attached, caf::infinite,
+                               atom::deliver_v, answer_to(id_of(0), "4"));
+  settle();
+  auto stopped = false;
+  ask(
+    handle.service, [&](caf::ok_atom) { stopped = true; },
+    [](const caf::error&) {}, atom::stop_v);
+  CHECK(stopped);
+  pending.receive(
+    [](const delivered& outcome) {
+      CHECK(outcome.fault == delivery_fault::retryable);
+    },
+    [](const caf::error&) { FAIL("no outcome"); });
+}
+
+TEST_CASE_FIXTURE(console_world, "stopping does not wait for stuck streams") {
+  start();
+  port->stuck = true;
+  auto pending = self->request(handle.service, caf::infinite, atom::stop_v);
+  settle();
+  advance(5s);
+  auto stopped = false;
+  pending.receive([&](caf::ok_atom) { stopped = true; },
+                  [](const caf::error&) {});
+  CHECK(stopped);
+}
+
+TEST_CASE_FIXTURE(terminal_world, "a terminal is greeted and prompted") {
+  CHECK(start());
+  CHECK(port->out.starts_with(
+    "bureau, model lab/tiny: first entry of models.json\n"));
+  CHECK(port->shown_prompt == "local> ");
+  say("/to lab");
+  CHECK(port->shown_prompt == "lab> ");
+}
+
+TEST_CASE_FIXTURE(terminal_world, "a streamed answer continues above the "
+                                  "prompt") {
+  start();
+  say("a");
+  port->out.clear();
+  auto interim = answer_to(id_of(0), "one\ntw");
+  interim.rank = outbound_class::interim;
+  auto ref = deliver(interim).ref;
+  CHECK(port->out == "one\n");
+  CHECK(offices->gates.empty());
+  auto answer = answer_to(id_of(0), "one\ntwo");
+  answer.op = outbound_op::edit;
+  answer.ref = ref;
+  CHECK(deliver(answer).ref == ref);
+  CHECK(port->out == "one\ntwo\n");
+  CHECK(offices->gates[0].ref == ref);
+}
+
+TEST_CASE_FIXTURE(terminal_world,
+                  "^C stops the running turn, a second one ends "
+                  "the program") {
+  start();
+  say("a");
+  port->events.interrupt();
+  settle();
+  REQUIRE(offices->intakes.size() == 2);
+  CHECK(offices->intakes[1].event.text == "stop");
+  CHECK(offices->intakes[1].event.session_key == "local");
+  CHECK(shutdowns->empty());
+  handle.interrupt();
+  settle();
+  CHECK(*shutdowns == lines{"console: interrupt"});
+}
