@@ -166,7 +166,9 @@ caf::result<session_context>
 session_store_state::reset(const session_open& request) {
   auto promise = self_->make_response_promise<session_context>();
   auto id = contexts_.keep(promise);
+  // Whatever was reached is on the disk; the next open finds out what.
   auto fail = [this, id](caf::error reason) {
+    forget();
     contexts_.fail(id, std::move(reason));
     finish();
   };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/codec/json_support.hpp"
 #include "messages/codec/session_tree.hpp"
 #include "tests/support/test_ports.hpp"
 
@@ -93,6 +94,23 @@ inline session_entry said_by_user(std::string text) {
   session_entry result;
   result.message = user_message(std::move(text), 7);
   return result;
+}
+
+inline std::vector<std::string> split(const std::string& file) {
+  std::vector<std::string> result;
+  size_t begin = 0;
+  while (begin < file.size()) {
+    auto end = file.find('\n', begin);
+    result.push_back(file.substr(begin, end - begin));
+    begin = end == std::string::npos ? file.size() : end + 1;
+  }
+  return result;
+}
+
+inline json::bj::object parsed(const std::string& line) {
+  auto result = json::parse(line);
+  REQUIRE(result);
+  return result.value.get_object();
 }
 
 /// Appends as a store does when the disk works.
