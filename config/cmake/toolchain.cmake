@@ -11,3 +11,6 @@ find_program(BUREAU_MOLD mold)
 if(BUREAU_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
+
+# Template code that no caller is left for goes; equal functions become one.
+add_link_options(-Wl,--gc-sections)

@@ -77,7 +77,10 @@ struct sample {
   double start_ms = 0;
   double stop_ms = 0;
   double resident_mb = 0;
+  /// Written pages: memory that is this process's alone.
   double private_mb = 0;
+  /// Unwritten file pages that no second process happens to map just now.
+  double clean_mb = 0;
   int threads = 0;
 };
 
@@ -172,6 +175,7 @@ int main(int argc, char** argv) {
   std::vector<double> stop;
   std::vector<double> resident;
   std::vector<double> own;
+  std::vector<double> clean;
   std::vector<double> threads;
   for (int i = 0; i < runs; ++i) {
     yardstick.push_back(spawn_yardstick());
@@ -180,6 +184,7 @@ int main(int argc, char** argv) {
     stop.push_back(one.stop_ms);
     resident.push_back(one.resident_mb);
     own.push_back(one.private_mb);
+    clean.push_back(one.clean_mb);
     threads.push_back(one.threads);
   }
   std::printf("idle `bureau run --headless`, %d runs\n", runs);
@@ -188,7 +193,8 @@ int main(int argc, char** argv) {
   print("exec to /health 200", "ms", start, 100);
   print("SIGTERM to exit", "ms", stop, 0);
   print("resident memory", "MB", resident, 25);
-  print("private memory", "MB", own, 6);
+  print("private, written", "MB", own, 6);
+  print("private, file pages", "MB", clean, 0);
   print("threads", "", threads, 0);
   return 0;
 }
