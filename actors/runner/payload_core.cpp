@@ -1,0 +1,110 @@
+#include "actors/runner/payload_core.hpp"
+
+#include "messages/text/history_line.hpp"
+#include "messages/text/utf8.hpp"
+
+#include <array>
+#include <cctype>
+#include <utility>
+
+namespace bureau::runner {
+
+namespace {
+
+using type_row = std::pair<std::string_view, std::string_view>;
+
+constexpr std::array<type_row, 5> image_types = {{
+  {"jpg", "image/jpeg"},
+  {"jpeg", "image/jpeg"},
+  {"png", "image/png"},
+  {"gif", "image/gif"},
+  {"webp", "image/webp"},
+}};
+
+constexpr const char* event_mode =
+  "## Event Trigger Mode\n"
+  "A schedule started this turn; it was prepared earlier and nobody is "
+  "watching. Do the task without a greeting or closing phrases, follow the "
+  "wording it asks for, and answer [SILENT] when there is nothing worth "
+  "reporting.\n\n";
+
+/// A path on a line of its own: a line break inside it would forge another.
+std::string one_line(std::string_view path) {
+  std::string result{path};
+  for (auto& c : result)
+    if (c == '\n' || c == '\r')
+      c = ' ';
+  return result;
+}
+
+} // namespace
+
+std::optional<std::string> image_mime_type(std::string_view name) {
+  auto dot = name.rfind('.');
+  if (dot == std::string_view::npos)
+    return std::nullopt;
+  std::string extension{name.substr(dot + 1)};
+  for (auto& c : extension)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto& [known, type] : image_types)
+    if (extension == known)
+      return std::string{type};
+  return std::nullopt;
+}
+
+bool is_safe_relative(std::string_view path) {
+  if (path.empty() || path.front() == '/'
+      || path.find('\0') != std::string_view::npos)
+    return false;
+  while (!path.empty()) {
+    auto end = path.find('/');
+    auto part = path.substr(0, end);
+    if (part == "..")
+      return false;
+    path =
+      end == std::string_view::npos ? std::string_view{} : path.substr(end + 1);
+  }
+  return true;
+}
+
+std::string user_payload(const conversation_event& event, payload_clock clock,
+                         const std::vector<std::string>& listed) {
+  text::history_line line;
+  line.time_ms = clock.time_ms;
+  line.offset_minutes = clock.offset_minutes;
+  line.name = event.user_name;
+  line.thread = event.thread_ts;
+  line.text = text::sanitize_utf8(event.text);
+  auto result = turn_instructions(event) + text::print_history_line(line);
+  if (listed.empty())
+    return result;
+  result += "\n\n<slack_attachments>\n";
+  for (const auto& path : listed)
+    result += one_line(path) + "\n";
+  result += "</slack_attachments>";
+  return result;
+}
+
+std::string turn_instructions(const conversation_event& event) {
+  return event.origin == turn_origin::event ? event_mode : "";
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string result;
+  result.reserve((bytes.size() + 2) / 3 * 4);
+  auto byte = [&](size_t i) -> uint32_t {
+    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u;
+  };
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    auto group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
+    result += digits[group >> 18 & 63];
+    result += digits[group >> 12 & 63];
+    result += i + 1 < bytes.size() ? digits[group >> 6 & 63] : '=';
+    result += i + 2 < bytes.size() ? digits[group & 63] : '=';
+  }
+  return result;
+}
+
+} // namespace bureau::runner

@@ -1,0 +1,382 @@
+#include "actors/runner/runner.hpp"
+
+#include "actors/kit/log.hpp"
+#include "actors/kit/spawn_stateful.hpp"
+#include "actors/runner/runner_state.hpp"
+
+#include <caf/all.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace bureau::runner {
+
+namespace {
+
+/// Owners of tools, each once.
+std::vector<tool_actor> owners_of(const std::vector<tool_binding>& tools) {
+  std::vector<tool_actor> result;
+  for (const auto& tool : tools)
+    if (tool.owner
+        && std::find(result.begin(), result.end(), tool.owner) == result.end())
+      result.push_back(tool.owner);
+  return result;
+}
+
+constexpr const char* lost_harness =
+  "The run ended unexpectedly. Send the message again to retry.";
+
+} // namespace
+
+runner_state::~runner_state() {
+  constexpr auto end = caf::exit_reason::user_shutdown;
+  if (active_ && active_->responder)
+    caf::anon_send_exit(active_->responder, end);
+  if (harness_)
+    caf::anon_send_exit(harness_, end);
+  for (const auto& owner : owners_of(tools_))
+    caf::anon_send_exit(owner, end);
+  if (executor_)
+    caf::anon_send_exit(executor_, end);
+}
+
+void runner_state::init(runner_deps deps, runner_args args) {
+  deps_ = std::move(deps);
+  args_ = std::move(args);
+  label_ = "runner/" + args_.place.key + "#" + args_.session_key;
+  self_->set_down_handler(
+    [this](caf::scheduled_actor*, caf::down_msg& down) { on_down(down); });
+}
+
+full_runner_actor::behavior_type runner_state::make_behavior() {
+  return {
+    [this](atom::run, const run_request& request) { return on_run(request); },
+    [this](atom::abort) { on_abort(); },
+    [this](atom::dispose) { return on_dispose(); },
+    [this](atom::event, const harness_event& event) { on_event(event); },
+  };
+}
+
+// -- handlers -----------------------------------------------------------------
+
+runner_state::run_promise runner_state::on_run(const run_request& request) {
+  auto promise = self_->make_response_promise<run_promise>();
+  if (disposing_) {
+    promise.deliver(
+      make_failure(errc::shutting_down, "The runner is being disposed."));
+    return promise;
+  }
+  if (active_) {
+    promise.deliver(
+      make_failure(errc::busy, "The runner works on another message."));
+    return promise;
+  }
+  active_.emplace();
+  active_->request = request;
+  active_->promise = results_.keep(promise);
+  active_->number = ++runs_;
+  active_->began = self_->clock().now();
+  active_->output.emplace(request.ticket.event.origin);
+  count(metric::runs_started, {platform()});
+  learn_transport();
+  return promise;
+}
+
+void runner_state::on_abort() {
+  if (!active_ || active_->aborted)
+    return;
+  active_->aborted = true;
+  switch (active_->at) {
+  case stage::preparing:
+  case stage::finishing:
+    dismiss();
+    return;
+  case stage::prompting:
+    kit::urgent_send(self_, harness_, atom::abort_v);
+    return;
+  case stage::dismissing:
+    return;
+  }
+}
+
+void runner_state::on_event(const harness_event& event) {
+  if (!active_ || active_->at != stage::prompting || active_->aborted
+      || event.run != active_->request.run)
+    return;
+  using verb = output_call::verb;
+  for (auto& call : active_->output->event(event)) {
+    switch (call.what) {
+    case verb::append:
+      self_->send(active_->responder, atom::append_v, std::move(call.text));
+      break;
+    case verb::replace:
+      self_->send(active_->responder, atom::replace_v, std::move(call.text));
+      break;
+    case verb::activity:
+      self_->send(active_->responder, atom::activity_v, std::move(call.text));
+      break;
+    }
+  }
+}
+
+void runner_state::on_down(const caf::down_msg& down) {
+  if (harness_ && down.source == harness_.address()) {
+    harness_ = nullptr;
+    if (active_ && active_->at == stage::prompting)
+      prompt_failed(make_failure(errc::internal, lost_harness));
+  } else if (executor_ && down.source == executor_.address()) {
+    // What uses it now gets errors; the next run makes a new one.
+    kit::log::warning(label_,
+                      "the executor ended: " + sentence_of(down.reason));
+    executor_ = nullptr;
+    drop_executor(caf::exit_reason::user_shutdown);
+  }
+}
+
+// -- the end of a run ---------------------------------------------------------
+
+void runner_state::prompt_settled(const prompt_outcome& outcome) {
+  auto& result = active_->result;
+  result.stop = outcome.stop;
+  result.error_class = outcome.error_class;
+  result.stats = outcome.stats;
+  if (active_->aborted) {
+    dismiss();
+    return;
+  }
+  finish(final_answer_of(outcome, active_->request.ticket.event.origin));
+}
+
+void runner_state::prompt_failed(const caf::error& reason) {
+  auto why = code_of(reason);
+  switch (why) {
+  case errc::no_credential:
+  case errc::corrupt:
+  case errc::disk:
+    break;
+  default:
+    // It did not say what became of its run: it is not used again.
+    drop_harness(caf::exit_reason::kill);
+    break;
+  }
+  if (active_->aborted)
+    dismiss();
+  else
+    give_up(sentence_of(reason), why);
+}
+
+void runner_state::give_up(std::string sentence, errc why) {
+  active_->result.stop = stop_reason::error;
+  active_->result.error_class = to_string(why);
+  final_answer answer;
+  answer.text = std::move(sentence);
+  finish(std::move(answer));
+}
+
+void runner_state::finish(final_answer answer) {
+  active_->at = stage::finishing;
+  active_->answer = std::move(answer);
+  ensure_responder();
+  ask_responder();
+}
+
+void runner_state::ask_responder() {
+  auto number = active_->number;
+  kit::bounded_request(self_, active_->responder, limits::finish_timeout,
+                       atom::finish_v, active_->answer)
+    .then(
+      [this, number](caf::ok_atom) {
+        if (!is_at(number, stage::finishing))
+          return;
+        active_->result.produced = true;
+        settle();
+      },
+      [this, number](const caf::error& reason) {
+        if (!is_at(number, stage::finishing))
+          return;
+        // A responder that broke on the way must not cost the answer.
+        if (reason == caf::sec::request_receiver_down
+            && !active_->second_responder) {
+          active_->second_responder = true;
+          active_->responder = nullptr;
+          ensure_responder();
+          ask_responder();
+          return;
+        }
+        fail(reason);
+      });
+}
+
+void runner_state::dismiss() {
+  active_->at = stage::dismissing;
+  active_->result.stop = stop_reason::aborted;
+  if (!active_->responder) {
+    settle();
+    return;
+  }
+  auto number = active_->number;
+  auto done = [this, number] {
+    if (is_at(number, stage::dismissing))
+      settle();
+  };
+  kit::urgent_request(self_, active_->responder, limits::kill_confirm_timeout,
+                      atom::dismiss_v)
+    .then([done](caf::ok_atom) { done(); },
+          [this, number, done](const caf::error&) {
+            if (is_at(number, stage::dismissing))
+              self_->send_exit(active_->responder, caf::exit_reason::kill);
+            done();
+          });
+}
+
+void runner_state::settle() {
+  auto& result = active_->result;
+  auto took = std::chrono::duration_cast<std::chrono::microseconds>(
+    self_->clock().now() - active_->began);
+  count(metric::runs_completed, {platform(), to_string(result.stop)});
+  if (result.stop == stop_reason::error)
+    count(metric::run_errors, {platform()});
+  if (deps_.metrics)
+    self_->send(deps_.metrics, atom::observe_v,
+                metric_sample{metric::run_duration, {}, took.count()});
+  results_.deliver(active_->promise, std::move(result));
+  leave_run();
+}
+
+void runner_state::fail(caf::error reason) {
+  kit::log::error(label_,
+                  "the answer was not recorded: " + sentence_of(reason));
+  count(metric::runs_completed, {platform(), to_string(stop_reason::error)});
+  count(metric::run_errors, {platform()});
+  self_->send_exit(active_->responder, caf::exit_reason::kill);
+  results_.fail(active_->promise, std::move(reason));
+  leave_run();
+}
+
+void runner_state::leave_run() {
+  active_.reset();
+  if (disposing_)
+    teardown();
+}
+
+// -- children -----------------------------------------------------------------
+
+void runner_state::ensure_responder() {
+  if (active_->responder)
+    return;
+  const auto& ticket = active_->request.ticket;
+  responder_args args;
+  args.event = ticket.event;
+  args.run = active_->request.run;
+  args.provisional = ticket.provisional;
+  args.owner = args_.owner;
+  args.transport = args_.transport;
+  args.info = *transport_;
+  if (active_->settings.output_mode == "final")
+    args.info.streaming = false;
+  active_->responder = deps_.responders(self_->system(), args);
+}
+
+void runner_state::drop_harness(caf::exit_reason reason) {
+  if (!harness_)
+    return;
+  self_->demonitor(harness_.address());
+  self_->send_exit(harness_, reason);
+  harness_ = nullptr;
+}
+
+void runner_state::drop_executor(caf::exit_reason reason) {
+  for (const auto& owner : owners_of(std::exchange(tools_, {})))
+    self_->send_exit(owner, reason);
+  executor_known_ = false;
+  if (!executor_)
+    return;
+  self_->demonitor(executor_.address());
+  self_->send_exit(executor_, reason);
+  executor_ = nullptr;
+}
+
+runner_state::ok_promise runner_state::on_dispose() {
+  auto promise = self_->make_response_promise<ok_promise>();
+  disposals_.keep(promise);
+  if (std::exchange(disposing_, true))
+    return promise;
+  if (!active_) {
+    teardown();
+    return promise;
+  }
+  on_abort();
+  if (active_)
+    force_timer_.arm(self_, limits::abort_settle_timeout, [this] {
+      if (active_)
+        fail(make_failure(errc::shutting_down, "The runner was disposed."));
+    });
+  return promise;
+}
+
+void runner_state::teardown() {
+  force_timer_.cancel();
+  if (!harness_) {
+    teardown_executor();
+    return;
+  }
+  auto next = [this](caf::exit_reason reason) {
+    drop_harness(reason);
+    teardown_executor();
+  };
+  kit::bounded_request(self_, harness_, limits::kill_confirm_timeout,
+                       atom::dispose_v)
+    .then([next](caf::ok_atom) { next(caf::exit_reason::user_shutdown); },
+          [next](const caf::error&) { next(caf::exit_reason::kill); });
+}
+
+void runner_state::teardown_executor() {
+  if (!executor_) {
+    finish_dispose();
+    return;
+  }
+  auto next = [this](caf::exit_reason reason) {
+    drop_executor(reason);
+    finish_dispose();
+  };
+  kit::bounded_request(self_, executor_, limits::abort_settle_timeout,
+                       atom::stop_v)
+    .then([next](caf::ok_atom) { next(caf::exit_reason::user_shutdown); },
+          [next](const caf::error&) { next(caf::exit_reason::kill); });
+}
+
+void runner_state::finish_dispose() {
+  drop_executor(caf::exit_reason::user_shutdown);
+  disposals_.deliver_all(caf::ok_atom_v);
+  self_->quit();
+}
+
+// -- helpers ------------------------------------------------------------------
+
+void runner_state::count(metric id, std::vector<std::string> labels,
+                         int64_t value) {
+  if (deps_.metrics)
+    self_->send(deps_.metrics, atom::add_v,
+                metric_sample{id, std::move(labels), value});
+}
+
+std::string runner_state::platform() const {
+  return to_string(args_.place.address.platform);
+}
+
+// -- spawning -----------------------------------------------------------------
+
+runner_actor spawn_runner(caf::actor_system& system, runner_deps deps,
+                          runner_args args) {
+  return kit::spawn_stateful<full_runner_actor, runner_state>(
+    system, std::move(deps), std::move(args));
+}
+
+runner_factory make_runner_factory(runner_deps deps) {
+  return [deps = std::move(deps)](caf::actor_system& system,
+                                  const runner_args& args) {
+    return spawn_runner(system, deps, args);
+  };
+}
+
+} // namespace bureau::runner

@@ -1,0 +1,168 @@
+#pragma once
+
+#include "actors/kit/generation_timer.hpp"
+#include "actors/kit/promise_guard.hpp"
+#include "actors/kit/requests.hpp"
+#include "actors/runner/prompt_core.hpp"
+#include "actors/runner/run_output_core.hpp"
+#include "actors/runner/runner.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace bureau::runner {
+
+/// What the runner is, seen from inside: it also listens to its harness.
+using full_runner_actor = runner_actor::extend_with<harness_listener_actor>;
+
+/// Handlers:
+///   (run, run_request)      → run_result => on_run
+///   (abort)                 => on_abort
+///   (dispose)               → ok => on_dispose
+///   (event, harness_event)  => on_event
+class runner_state {
+public:
+  using pointer = full_runner_actor::stateful_pointer<runner_state>;
+
+  static inline const char* name = "runner";
+
+  explicit runner_state(pointer self) : self_(self) {}
+  ~runner_state();
+
+  void init(runner_deps deps, runner_args args);
+  full_runner_actor::behavior_type make_behavior();
+
+private:
+  using run_promise = caf::typed_response_promise<run_result>;
+  using ok_promise = caf::typed_response_promise<caf::ok_atom>;
+
+  enum class stage : uint8_t {
+    /// Settings, executor, files; nothing of the model yet.
+    preparing,
+    /// The harness works.
+    prompting,
+    /// The responder records the answer.
+    finishing,
+    /// The run was aborted; the responder takes back what is visible.
+    dismissing,
+  };
+
+  /// The run under way.
+  struct active_run {
+    run_request request;
+    uint64_t promise = 0;
+    /// Tells late answers of earlier runs.
+    uint64_t number = 0;
+    stage at = stage::preparing;
+    bool aborted = false;
+    bool second_responder = false;
+    caf::actor_clock::time_point began;
+    run_settings settings;
+    responder_actor responder;
+    std::optional<run_output_core> output;
+    prompt_inputs prompt;
+    std::vector<content_block> images;
+    std::vector<std::string> listed;
+    bool resume = false;
+    final_answer answer;
+    run_result result;
+  };
+
+  // -- handlers (runner.cpp) --------------------------------------------------
+
+  run_promise on_run(const run_request& request);
+  void on_abort();
+  ok_promise on_dispose();
+  void on_event(const harness_event& event);
+  void on_down(const caf::down_msg& down);
+
+  // -- preparation, one step after the other (runner_prepare.cpp) -------------
+
+  void learn_transport();
+  void resolve_settings();
+  void ready_executor();
+  void renew_executor(std::string world);
+  void learn_executor();
+  void ensure_scratch();
+  void check_resume();
+  void read_memory();
+  void read_global_memory();
+  void load_attachment(size_t index);
+  void start_prompt();
+
+  // -- the end of a run (runner.cpp) ------------------------------------------
+
+  void prompt_settled(const prompt_outcome& outcome);
+  void prompt_failed(const caf::error& reason);
+  /// Ends the run with one sentence for the user.
+  void give_up(std::string sentence, errc why);
+  void finish(final_answer answer);
+  void ask_responder();
+  void dismiss();
+  void settle();
+  void fail(caf::error reason);
+  void leave_run();
+
+  // -- children ---------------------------------------------------------------
+
+  void ensure_responder();
+  void drop_harness(caf::exit_reason reason);
+  void drop_executor(caf::exit_reason reason);
+  void teardown();
+  void teardown_executor();
+  void finish_dispose();
+
+  // -- helpers ----------------------------------------------------------------
+
+  bool is_at(uint64_t number, stage at) const {
+    return active_ && active_->number == number && active_->at == at;
+  }
+  void count(metric id, std::vector<std::string> labels, int64_t value = 1);
+  std::string platform() const;
+  /// Reads the beginning of a file of the workspace for the prompt.
+  file_job memory_job(const std::string& path) const;
+  static std::string memory_text(const file_outcome& found);
+
+  /// A request of the preparation; an answer after its end is ignored.
+  template <class T, class Handle, class Good, class Bad, class... Args>
+  void step(const Handle& receiver, Good good, Bad bad, Args&&... args) {
+    auto number = active_->number;
+    kit::bounded_request(self_, receiver, limits::run_step_timeout,
+                         std::forward<Args>(args)...)
+      .then(
+        [this, number, good](const T& value) {
+          if (is_at(number, stage::preparing))
+            good(value);
+        },
+        [this, number, bad](const caf::error& reason) {
+          if (is_at(number, stage::preparing))
+            bad(reason);
+        });
+  }
+
+  pointer self_;
+  runner_deps deps_;
+  runner_args args_;
+  std::string label_;
+  std::optional<transport_info> transport_;
+  // -- kept between runs ------------------------------------------------------
+  executor_actor executor_;
+  /// Network and door that the executor was made for.
+  std::string executor_world_;
+  bool executor_known_ = false;
+  path_context paths_;
+  executor_info executor_info_;
+  std::vector<tool_binding> tools_;
+  harness_actor harness_;
+  // -- the run under way ------------------------------------------------------
+  std::optional<active_run> active_;
+  uint64_t runs_ = 0;
+  kit::promise_guard<run_result> results_;
+  bool disposing_ = false;
+  kit::promise_guard<caf::ok_atom> disposals_;
+  kit::generation_timer force_timer_;
+};
+
+} // namespace bureau::runner

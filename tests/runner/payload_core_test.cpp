@@ -1,0 +1,66 @@
+#include "actors/runner/payload_core.hpp"
+#include "tests/support/test_ports.hpp"
+#include "tests/support/turn_fakes.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace bureau;
+using namespace bureau::runner;
+
+TEST_CASE("the payload carries time, name, thread, text and files") {
+  auto event = test::make_ticket("m1", "size of log?").event;
+  payload_clock clock{test::start_ms, 480};
+  CHECK(user_payload(event, clock, {})
+        == "[2026-01-01 08:00:00+08:00] [ann]: size of log?");
+  event.thread_ts = "17.1";
+  event.user_name.clear();
+  CHECK(user_payload(event, clock, {"/workspace/o/attachments/a.txt"})
+        == "[2026-01-01 08:00:00+08:00] [unknown] [in-thread:17.1]: size of "
+           "log?\n\n<slack_attachments>\n/workspace/o/attachments/a.txt\n"
+           "</slack_attachments>");
+}
+
+TEST_CASE("a file name cannot forge a second line") {
+  auto event = test::make_ticket("m1", "x").event;
+  auto payload = user_payload(event, {0, 0}, {"/w/a\n/etc/passwd"});
+  CHECK(payload.find("/w/a /etc/passwd\n") != std::string::npos);
+}
+
+TEST_CASE("scheduled turns are told that nobody watches") {
+  auto event = test::make_ticket("event:e@1", "check").event;
+  CHECK(turn_instructions(event).empty());
+  event.origin = turn_origin::event;
+  auto payload = user_payload(event, {0, 0}, {});
+  CHECK(payload.starts_with("## Event Trigger Mode\n"));
+  CHECK(payload.ends_with("\n\n[1970-01-01 00:00:00+00:00] [ann]: check"));
+}
+
+TEST_CASE("image types by name") {
+  CHECK(image_mime_type("a.JPG") == "image/jpeg");
+  CHECK(image_mime_type("a.jpeg") == "image/jpeg");
+  CHECK(image_mime_type("x/y.b.png") == "image/png");
+  CHECK(image_mime_type("a.gif") == "image/gif");
+  CHECK(image_mime_type("a.webp") == "image/webp");
+  CHECK_FALSE(image_mime_type("a.svg"));
+  CHECK_FALSE(image_mime_type("png"));
+  CHECK_FALSE(image_mime_type("a.png.txt"));
+}
+
+TEST_CASE("paths of attachments stay in the workspace") {
+  CHECK(is_safe_relative("o/attachments/1_a.txt"));
+  CHECK(is_safe_relative("o/a..b"));
+  CHECK_FALSE(is_safe_relative(""));
+  CHECK_FALSE(is_safe_relative("/etc/passwd"));
+  CHECK_FALSE(is_safe_relative("o/../../etc/passwd"));
+  CHECK_FALSE(is_safe_relative(".."));
+  CHECK_FALSE(is_safe_relative(std::string_view{"a\0b", 3}));
+}
+
+TEST_CASE("base64 by length") {
+  CHECK(base64("").empty());
+  CHECK(base64("f") == "Zg==");
+  CHECK(base64("fo") == "Zm8=");
+  CHECK(base64("foo") == "Zm9v");
+  CHECK(base64("foob") == "Zm9vYg==");
+  CHECK(base64("\xff\xfe\xfd") == "//79");
+}
