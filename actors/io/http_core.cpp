@@ -88,6 +88,13 @@ std::string request_fault(const http_request& request) {
   for (const auto& part : request.parts)
     if (auto fault = part_fault(part); !fault.empty())
       return fault;
+  // curl drops these two on the way to another host, and only these.
+  for (const auto& field : request.headers)
+    if (request.redirects > 0 && field.secret
+        && strcasecmp(field.name.c_str(), "Authorization") != 0
+        && strcasecmp(field.name.c_str(), "Cookie") != 0)
+      return "header " + field.name
+             + " is secret and would follow a redirect to another host";
   if (request.redirects > most_redirects)
     return "more redirects are allowed than " + std::to_string(most_redirects);
   return {};

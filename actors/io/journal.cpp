@@ -1,0 +1,236 @@
+#include "actors/io/journal.hpp"
+
+#include "actors/io/event_loop.hpp"
+#include "actors/io/journal_core.hpp"
+#include "actors/io/journal_writer.hpp"
+#include "actors/kit/generation_timer.hpp"
+#include "actors/kit/promise_guard.hpp"
+#include "actors/kit/spawn_stateful.hpp"
+#include "messages/limits.hpp"
+
+#include <caf/all.hpp>
+
+namespace bureau::io {
+
+namespace {
+
+// Loop-backs: `flush` commits what the mailbox held when the first append of a
+// batch came, `tick` goes on with a checkpoint between batches.
+using journal_interface = journal_actor::extend<caf::reacts_to<atom::flush>,
+                                                caf::reacts_to<atom::tick>>;
+
+/// Targets that are synced before appends get their turn again.
+constexpr size_t targets_per_step = 4;
+
+// (append, journal_record) → offset    ⇒ append
+// (seal, journal_root, path) → ok      ⇒ seal
+// (status) → status_line               ⇒ status
+// (stop) → ok                          ⇒ stop
+// (flush)                              ⇒ flush
+// (tick)                               ⇒ step
+class journal_state {
+public:
+  using pointer = journal_interface::stateful_pointer<journal_state>;
+  static inline const char* name = "journal";
+
+  explicit journal_state(pointer self) : self_(self) {}
+
+  void init(std::shared_ptr<file_system> fs, std::string state_dir,
+            std::string workspace_root, metrics_actor metrics) {
+    writer_ = std::make_unique<journal_writer>(
+      std::move(fs), std::move(state_dir), std::move(workspace_root));
+    metrics_ = std::move(metrics);
+  }
+
+  journal_interface::behavior_type make_behavior() {
+    return {
+      [this](atom::append, const journal_record& record) {
+        return append(record);
+      },
+      [this](atom::seal, journal_root root, const std::string& path) {
+        return seal({root, path});
+      },
+      [this](atom::status) { return status(); },
+      [this](atom::stop) { return stop(); },
+      [this](atom::flush) { flush(); },
+      [this](atom::tick) { step(); },
+    };
+  }
+
+private:
+  caf::result<uint64_t> append(const journal_record& record) {
+    if (closed_)
+      return make_failure(errc::shutting_down, "the journal has ended");
+    if (auto fault = record_fault(record); !fault.empty())
+      return make_failure(errc::bad_request, fault);
+    if (waiting_bytes_ + record.bytes.size() > limits::journal_frame_bytes
+        || waiting_.size() >= journal_writer::most_appends)
+      commit();
+    auto answer = self_->make_response_promise<uint64_t>();
+    waiting_bytes_ += record.bytes.size();
+    waiting_.push_back({record, answers_.keep(answer), 0, {}});
+    // The message to ourselves lines up behind all who wait already.
+    if (!flush_sent_) {
+      flush_sent_ = true;
+      self_->send(journal_interface{self_}, atom::flush_v);
+    }
+    return answer;
+  }
+
+  void flush() {
+    flush_sent_ = false;
+    commit();
+  }
+
+  void commit() {
+    if (waiting_.empty())
+      return;
+    auto began = event_loop::now();
+    auto frames = writer_->frames();
+    writer_->commit(waiting_);
+    records_ += waiting_.size();
+    for (auto& append : waiting_) {
+      if (append.failure)
+        answers_.fail(append.promise, std::move(append.failure));
+      else
+        answers_.deliver(append.promise, append.offset);
+    }
+    report(waiting_.size(), writer_->frames() > frames, began);
+    waiting_.clear();
+    waiting_bytes_ = 0;
+    note_trouble();
+    if (writer_->segment_full())
+      begin_checkpoint();
+    else if (!timer_.armed() && writer_->has_unsynced())
+      arm_timer();
+  }
+
+  caf::result<caf::ok_atom> seal(const journal_path& path) {
+    if (closed_)
+      return make_failure(errc::shutting_down, "the journal has ended");
+    if (!is_journal_path(path.path))
+      return make_failure(errc::bad_request,
+                          "a sealed path must be plain and relative");
+    // What was asked before the seal belongs before it.
+    commit();
+    auto failure = writer_->seal(path);
+    note_trouble();
+    if (failure)
+      return failure;
+    return caf::ok_atom_v;
+  }
+
+  caf::result<caf::ok_atom> stop() {
+    commit();
+    closed_ = true;
+    timer_.cancel();
+    auto failure = writer_->close();
+    note_trouble();
+    if (failure)
+      return failure;
+    return caf::ok_atom_v;
+  }
+
+  // -- checkpoints ------------------------------------------------------------
+
+  void arm_timer() {
+    timer_.arm(self_, limits::journal_checkpoint_interval,
+               [this] { begin_checkpoint(); });
+  }
+
+  void begin_checkpoint() {
+    timer_.cancel();
+    if (closed_)
+      return;
+    writer_->begin_checkpoint();
+    send_step();
+  }
+
+  void send_step() {
+    if (step_sent_)
+      return;
+    step_sent_ = true;
+    self_->send(journal_interface{self_}, atom::tick_v);
+  }
+
+  void step() {
+    step_sent_ = false;
+    if (closed_)
+      return;
+    if (writer_->checkpoint_step(targets_per_step)) {
+      send_step();
+      return;
+    }
+    note_trouble();
+    if (writer_->has_unsynced() && !timer_.armed())
+      arm_timer();
+  }
+
+  // -- what others see --------------------------------------------------------
+
+  status_line status() const {
+    status_line line{"journal", "ok", {}};
+    if (closed_)
+      line.state = "stopping";
+    else if (!writer_->trouble().empty())
+      line.state = "degraded";
+    line.detail = std::to_string(records_) + " records, "
+                  + std::to_string(writer_->frames()) + " commits, "
+                  + std::to_string(writer_->segment_bytes())
+                  + " bytes in the segment";
+    if (!writer_->trouble().empty())
+      line.detail += "; " + writer_->trouble();
+    return line;
+  }
+
+  void note_trouble() {
+    const auto& trouble = writer_->trouble();
+    if (trouble == known_trouble_)
+      return;
+    known_trouble_ = trouble;
+    if (trouble.empty())
+      kit::log::info("journal", "writing works again");
+    else
+      kit::log::error("journal", trouble);
+  }
+
+  void report(size_t count, bool synced, event_loop::time_point began) {
+    if (!metrics_)
+      return;
+    self_->send(
+      metrics_, atom::add_v,
+      metric_sample{metric::journal_records, {}, static_cast<int64_t>(count)});
+    if (!synced)
+      return;
+    auto took = std::chrono::duration_cast<std::chrono::microseconds>(
+      event_loop::now() - began);
+    self_->send(metrics_, atom::observe_v,
+                metric_sample{metric::journal_commit, {}, took.count()});
+  }
+
+  pointer self_;
+  std::unique_ptr<journal_writer> writer_;
+  metrics_actor metrics_;
+  std::vector<journal_append> waiting_;
+  size_t waiting_bytes_ = 0;
+  kit::promise_guard<uint64_t> answers_;
+  kit::generation_timer timer_;
+  uint64_t records_ = 0;
+  std::string known_trouble_;
+  bool flush_sent_ = false;
+  bool step_sent_ = false;
+  bool closed_ = false;
+};
+
+} // namespace
+
+journal_actor spawn_journal(caf::actor_system& system,
+                            std::shared_ptr<file_system> fs,
+                            std::string state_dir, std::string workspace_root,
+                            metrics_actor metrics) {
+  return kit::spawn_stateful<journal_interface, journal_state, caf::detached>(
+    system, std::move(fs), std::move(state_dir), std::move(workspace_root),
+    std::move(metrics));
+}
+
+} // namespace bureau::io

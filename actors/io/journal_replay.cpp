@@ -1,0 +1,185 @@
+#include "actors/io/journal_replay.hpp"
+
+#include "actors/io/file_place.hpp"
+#include "actors/io/io_errors.hpp"
+#include "actors/io/journal_core.hpp"
+#include "actors/io/journal_target.hpp"
+#include "config/os/durable.hpp"
+#include "messages/limits.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+
+namespace bureau::io {
+
+namespace {
+
+/// A segment ends with the frame that crosses the bound.
+constexpr uint64_t longest_segment =
+  limits::journal_segment_bytes + 8 * limits::journal_frame_bytes;
+
+class replay_run {
+public:
+  replay_run(file_system& fs, const std::string& state_dir,
+             const std::string& workspace_root)
+    : fs_(fs),
+      directory_(journal_directory(state_dir)), roots_{state_dir,
+                                                       workspace_root} {}
+
+  replay_report run() {
+    auto numbers = segments();
+    if (report_.failure || numbers.empty())
+      return std::move(report_);
+    std::vector<wal_record> records;
+    for (auto number : numbers)
+      if (!read_segment(number, records))
+        return std::move(report_);
+    auto plan = plan_replay(std::move(records));
+    report_.touched = std::move(plan.paths);
+    for (const auto& record : plan.appends)
+      if (!apply(record))
+        return std::move(report_);
+    if (sync_written())
+      remove(numbers);
+    return std::move(report_);
+  }
+
+private:
+  bool fail(int error, std::string_view doing, const std::string& path) {
+    report_.failure = io_failure(error, doing, path);
+    return false;
+  }
+
+  const std::string& root_of(const journal_path& path) const {
+    return roots_[static_cast<size_t>(path.root)];
+  }
+
+  std::vector<uint64_t> segments() {
+    std::vector<uint64_t> result;
+    auto names = fs_.list(directory_);
+    if (!names) {
+      if (names.error != ENOENT)
+        fail(names.error, "list", directory_);
+      return result;
+    }
+    for (const auto& name : names.value)
+      if (auto number = segment_number(name); number != 0)
+        result.push_back(number);
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+
+  bool read_segment(uint64_t number, std::vector<wal_record>& records) {
+    auto path = directory_ + "/" + segment_name(number);
+    auto content =
+      os::read_whole(fs_, path, static_cast<size_t>(longest_segment));
+    if (!content)
+      return fail(content.fault.error, "read", path);
+    auto segment = decode_segment(content.value);
+    ++report_.segments;
+    report_.frames += segment.frames;
+    if (segment.torn)
+      report_.notes.push_back(
+        path + ": the last write did not end; "
+        + std::to_string(content.value.size() - segment.whole_bytes)
+        + " bytes after " + std::to_string(segment.whole_bytes)
+        + " were never confirmed and are dropped");
+    for (auto& record : segment.records)
+      records.push_back(std::move(record));
+    return true;
+  }
+
+  /// The open target of a record; only a record at the start may create it.
+  io_result<journal_target*> target_of(const wal_record& record) {
+    auto known = open_.find(record.target);
+    if (known != open_.end())
+      return {&known->second, 0};
+    if (open_.size() >= limits::journal_open_targets)
+      open_.clear();
+    auto opened = open_journal_target(fs_, root_of(record.target),
+                                      record.target.path, record.offset == 0);
+    if (!opened)
+      return {nullptr, opened.error};
+    return {&(open_[record.target] = std::move(opened.value)), 0};
+  }
+
+  bool apply(const wal_record& record) {
+    auto shown = root_of(record.target) + "/" + record.target.path;
+    auto found = target_of(record);
+    if (!found) {
+      // Gone with its directory, or replaced by something that is no file of
+      // the journal: there is nowhere to put the bytes.
+      if (code_for(found.error) == errc::disk)
+        return fail(found.error, "open", shown);
+      report_.notes.push_back(shown + ": not restored, "
+                              + os::errno_text(found.error));
+      return true;
+    }
+    auto& target = *found.value;
+    bool is_gap = false;
+    auto missing = missing_of(record, target.size, is_gap);
+    if (is_gap) {
+      report_.notes.push_back(shown + ": is shorter than the journal says ("
+                              + std::to_string(target.size) + " of "
+                              + std::to_string(record.offset)
+                              + " bytes); left alone");
+      return true;
+    }
+    written_.insert(record.target);
+    if (!missing)
+      return true;
+    auto rest = std::string_view{record.bytes}.substr(missing->skip);
+    auto done = write_all_at(fs_, target.file.get(), rest, missing->offset);
+    if (!done)
+      return fail(done.error, "write", shown);
+    target.size += rest.size();
+    report_.bytes_written += rest.size();
+    return true;
+  }
+
+  /// Also what was there already: it may never have left the page cache.
+  bool sync_written() {
+    for (const auto& path : written_) {
+      auto done = sync_journal_target(fs_, root_of(path), path.path, true);
+      if (!done)
+        return fail(done.error, "sync", root_of(path) + "/" + path.path);
+    }
+    return true;
+  }
+
+  void remove(const std::vector<uint64_t>& numbers) {
+    for (auto number : numbers) {
+      auto path = directory_ + "/" + segment_name(number);
+      auto gone = fs_.unlink(path);
+      if (!gone && gone.error != ENOENT) {
+        fail(gone.error, "remove", path);
+        return;
+      }
+      // Oldest first, and for good: a seal must not go before what it voids.
+      if (auto fault = os::sync_directory(fs_, directory_)) {
+        fail(fault.error, "sync", directory_);
+        return;
+      }
+    }
+  }
+
+  file_system& fs_;
+  std::string directory_;
+  std::string roots_[2];
+  std::map<journal_path, journal_target> open_;
+  std::set<journal_path> written_;
+  replay_report report_;
+};
+
+} // namespace
+
+replay_report replay_journal(file_system& fs, const std::string& state_dir,
+                             const std::string& workspace_root) {
+  return replay_run{fs, state_dir, workspace_root}.run();
+}
+
+} // namespace bureau::io

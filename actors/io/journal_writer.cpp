@@ -1,0 +1,402 @@
+#include "actors/io/journal_writer.hpp"
+
+#include "actors/io/file_place.hpp"
+#include "actors/io/io_errors.hpp"
+#include "messages/limits.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace bureau::io {
+
+namespace {
+
+journal_path path_of(const journal_append& append) {
+  return {append.record.root, append.record.path};
+}
+
+} // namespace
+
+journal_writer::journal_writer(std::shared_ptr<file_system> fs,
+                               std::string state_dir,
+                               std::string workspace_root)
+  : fs_(std::move(fs)),
+    directory_(journal_directory(state_dir)), roots_{
+                                                std::move(state_dir),
+                                                std::move(workspace_root)} {
+  // Numbers only ever grow, also past segments that a boot has kept.
+  for (const auto& name : fs_->list(directory_).value)
+    last_number_ = std::max(last_number_, segment_number(name));
+}
+
+const std::string& journal_writer::root_of(const journal_path& path) const {
+  return roots_[static_cast<size_t>(path.root)];
+}
+
+// -- appends ------------------------------------------------------------------
+
+void journal_writer::commit(std::vector<journal_append>& batch) {
+  ++batch_;
+  touched_.clear();
+  plan(batch);
+  if (needs_frame(batch)) {
+    if (auto failure = write_frame(batch)) {
+      for (auto& append : batch)
+        if (!append.failure)
+          append.failure = failure;
+      for (const auto& path : touched_)
+        targets_[path].pending.clear();
+      trim_targets();
+      return;
+    }
+  } else {
+    for (const auto& append : batch)
+      if (!append.failure)
+        riders_.add(path_of(append), append.offset, append.record.bytes);
+  }
+  apply(batch);
+  trim_targets();
+}
+
+/// Opens the targets and gives every append its place.
+void journal_writer::plan(std::vector<journal_append>& batch) {
+  for (auto& append : batch) {
+    auto found = acquire(path_of(append));
+    if (!found) {
+      append.failure = journal_failure(found.error, append.record.path);
+      continue;
+    }
+    auto& known = *found.value;
+    append.offset = known.planned_end;
+    known.planned_end += append.record.bytes.size();
+    known.pending += append.record.bytes;
+  }
+}
+
+io_result<journal_writer::target*>
+journal_writer::acquire(const journal_path& path) {
+  auto found = targets_.find(path);
+  if (found == targets_.end()) {
+    auto opened = open_journal_target(*fs_, root_of(path), path.path);
+    if (!opened)
+      return {nullptr, opened.error};
+    ages_.push_back(path);
+    found = targets_.emplace(path, target{}).first;
+    found->second.open = std::move(opened.value);
+    found->second.age = std::prev(ages_.end());
+    if (found->second.open.created)
+      created_.insert(path);
+  } else if (found->second.batch != batch_) {
+    ages_.splice(ages_.end(), ages_, found->second.age);
+    if (auto same = refresh(path, found->second); !same) {
+      drop_target(path);
+      return {nullptr, same.error};
+    }
+  }
+  auto& known = found->second;
+  if (known.batch != batch_) {
+    known.batch = batch_;
+    known.planned_end = known.open.size;
+    touched_.push_back(path);
+  }
+  return {&known, 0};
+}
+
+/// Looks whether the file still ends where we left it.
+io_status journal_writer::refresh(const journal_path& path, target& known) {
+  auto facts = fs_->stat(known.open.file.get());
+  if (!facts)
+    return {facts.error};
+  auto size = static_cast<uint64_t>(facts.value.st_size);
+  auto is_named = facts.value.st_nlink > 0;
+  if (size == known.open.size && is_named)
+    return {};
+  // A foreign writer, or another file under the name: begin anew at its end.
+  auto opened = open_journal_target(*fs_, root_of(path), path.path);
+  if (!opened)
+    return {opened.error};
+  if (opened.value.created)
+    created_.insert(path);
+  // Frames that speak of bytes which are gone must not come back.
+  if (!is_named || size < known.open.size)
+    unsure_.insert(path);
+  known.open = std::move(opened.value);
+  return {};
+}
+
+bool journal_writer::needs_frame(
+  const std::vector<journal_append>& batch) const {
+  size_t bytes = riders_.size();
+  for (const auto& append : batch) {
+    if (append.failure)
+      continue;
+    if (append.record.level == durability::sync
+        || unsure_.count(path_of(append)) > 0)
+      return true;
+    bytes += append.record.bytes.size();
+  }
+  return bytes > limits::journal_frame_bytes;
+}
+
+caf::error
+journal_writer::write_frame(const std::vector<journal_append>& batch) {
+  // A segment that broke is put right first: that may sync and seal.
+  if (auto ready = ensure_segment(); !ready)
+    return segment_failure(ready.error);
+  frame_builder frame;
+  frame.add_all(riders_);
+  std::set<journal_path> sealed;
+  for (const auto& append : batch) {
+    auto path = path_of(append);
+    if (append.failure || unsure_.count(path) == 0
+        || !sealed.insert(path).second)
+      continue;
+    if (auto synced = sync_target(path); !synced)
+      return segment_failure(synced.error);
+    frame.add_seal(path);
+  }
+  for (const auto& append : batch)
+    if (!append.failure)
+      frame.add(path_of(append), append.offset, append.record.bytes);
+  if (frame.empty())
+    return {};
+  if (auto failure = write_segment(frame))
+    return failure;
+  for (const auto& path : sealed)
+    unsure_.erase(path);
+  return {};
+}
+
+caf::error journal_writer::write_segment(const frame_builder& frame) {
+  if (auto ready = ensure_segment(); !ready)
+    return segment_failure(ready.error);
+  auto bytes = frame.frame();
+  auto done = write_all_at(*fs_, segment_.get(), bytes, segment_size_);
+  if (done)
+    done = fs_->sync_data(segment_.get());
+  if (!done)
+    return segment_failure(done.error);
+  segment_size_ += bytes.size();
+  riders_.clear();
+  ++frames_;
+  trouble_.clear();
+  return {};
+}
+
+/// Puts the bytes into the targets, one write for each.
+void journal_writer::apply(std::vector<journal_append>& batch) {
+  std::map<journal_path, int> failed;
+  for (const auto& path : touched_) {
+    auto& known = targets_[path];
+    auto end = known.open.size;
+    auto done = write_all_at(*fs_, known.open.file.get(), known.pending, end);
+    dirty_.insert(path);
+    if (done) {
+      known.open.size = known.planned_end;
+    } else {
+      // What a failed write left behind would tear the next line.
+      fs_->truncate(known.open.file.get(), end);
+      unsure_.insert(path);
+      failed[path] = done.error;
+      trouble_ = "cannot write " + path.path;
+    }
+    known.pending.clear();
+  }
+  for (auto& append : batch) {
+    auto found = failed.find(path_of(append));
+    if (!append.failure && found != failed.end())
+      append.failure = journal_failure(found->second, append.record.path);
+  }
+  for (const auto& entry : failed)
+    drop_target(entry.first);
+}
+
+// -- targets ------------------------------------------------------------------
+
+void journal_writer::drop_target(const journal_path& path) {
+  auto found = targets_.find(path);
+  if (found == targets_.end())
+    return;
+  ages_.erase(found->second.age);
+  targets_.erase(found);
+}
+
+void journal_writer::trim_targets() {
+  while (targets_.size() > limits::journal_open_targets) {
+    targets_.erase(ages_.front());
+    ages_.pop_front();
+  }
+}
+
+io_status journal_writer::sync_target(const journal_path& path) {
+  auto is_new = created_.count(path) > 0;
+  auto found = targets_.find(path);
+  auto done = found != targets_.end() && !is_new
+                ? fs_->sync_data(found->second.open.file.get())
+                : sync_journal_target(*fs_, root_of(path), path.path, is_new);
+  if (done)
+    created_.erase(path);
+  return done;
+}
+
+caf::error journal_writer::seal(const journal_path& path) {
+  if (auto synced = sync_target(path); !synced)
+    return journal_failure(synced.error, path.path);
+  // Without a segment and a rider nothing of the path can be replayed.
+  if (!segments_.empty() || !riders_.empty()) {
+    frame_builder frame;
+    frame.add_all(riders_);
+    frame.add_seal(path);
+    if (auto failure = write_segment(frame))
+      return failure;
+  }
+  dirty_.erase(path);
+  retiring_dirty_.erase(path);
+  unsure_.erase(path);
+  drop_target(path);
+  return {};
+}
+
+// -- segments -----------------------------------------------------------------
+
+os::descriptor journal_writer::open_directory(int& error) {
+  auto fd = fs_->open(directory_, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+  if (!fd && fd.error == ENOENT) {
+    auto fault = os::ensure_directory(*fs_, directory_, 0700);
+    error = fault.error;
+    if (fault)
+      return {};
+    fd = fs_->open(directory_, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+  }
+  error = fd.error;
+  return fd ? os::descriptor{*fs_, fd.value} : os::descriptor{};
+}
+
+io_status journal_writer::ensure_segment() {
+  if (broken_)
+    if (auto recovered = recover(); !recovered)
+      return recovered;
+  if (segment_)
+    return {};
+  int error = 0;
+  auto directory = open_directory(error);
+  if (!directory)
+    return {error};
+  auto number = ++last_number_;
+  auto fd =
+    fs_->open_below(directory.get(), segment_name(number),
+                    O_RDWR | O_CREAT | O_EXCL, 0600, resolve_rule::no_links);
+  if (!fd)
+    return {fd.error};
+  os::descriptor file{*fs_, fd.value};
+  segments_.push_back(number);
+  // A segment whose name is lost would take its frames along.
+  if (auto synced = fs_->sync(directory.get()); !synced) {
+    broken_ = true;
+    return synced;
+  }
+  segment_ = std::move(file);
+  segment_size_ = 0;
+  return {};
+}
+
+caf::error journal_writer::segment_failure(int error) {
+  broken_ = true;
+  // The end of the file is unknown now; nothing may follow it.
+  segment_ = {};
+  trouble_ =
+    "cannot write the journal in " + directory_ + ": " + os::errno_text(error);
+  return make_failure(errc::disk, trouble_ + "; free space or check the disk");
+}
+
+/// After a failure: all that was acknowledged goes to its targets for good,
+/// then no segment is left that could contradict what comes next.
+io_status journal_writer::recover() {
+  segment_ = {};
+  retiring_dirty_.insert(dirty_.begin(), dirty_.end());
+  dirty_.clear();
+  while (!retiring_dirty_.empty()) {
+    auto path = *retiring_dirty_.begin();
+    if (auto synced = sync_target(path); !synced)
+      return synced;
+    retiring_dirty_.erase(retiring_dirty_.begin());
+  }
+  retiring_ = segments_.size();
+  if (auto removed = remove_old_segments(); !removed)
+    return removed;
+  riders_.clear();
+  unsure_.clear();
+  segment_size_ = 0;
+  broken_ = false;
+  trouble_.clear();
+  return {};
+}
+
+// -- checkpoints --------------------------------------------------------------
+
+bool journal_writer::segment_full() const {
+  return segment_size_ >= limits::journal_segment_bytes;
+}
+
+bool journal_writer::has_unsynced() const {
+  return !segments_.empty() || !dirty_.empty() || !retiring_dirty_.empty();
+}
+
+void journal_writer::begin_checkpoint() {
+  segment_ = {};
+  segment_size_ = 0;
+  retiring_ = segments_.size();
+  retiring_dirty_.insert(dirty_.begin(), dirty_.end());
+  dirty_.clear();
+}
+
+bool journal_writer::checkpoint_step(size_t targets) {
+  for (size_t count = 0; count < targets && !retiring_dirty_.empty(); ++count) {
+    auto path = *retiring_dirty_.begin();
+    if (auto synced = sync_target(path); !synced) {
+      trouble_ =
+        "cannot sync " + path.path + ": " + os::errno_text(synced.error);
+      return false;
+    }
+    retiring_dirty_.erase(retiring_dirty_.begin());
+  }
+  if (!retiring_dirty_.empty())
+    return true;
+  if (auto removed = remove_old_segments(); !removed)
+    trouble_ = "cannot remove old segments in " + directory_ + ": "
+               + os::errno_text(removed.error);
+  return false;
+}
+
+io_status journal_writer::remove_old_segments() {
+  if (retiring_ == 0)
+    return {};
+  int error = 0;
+  auto directory = open_directory(error);
+  if (!directory)
+    return {error};
+  while (retiring_ > 0) {
+    auto gone =
+      fs_->unlink_below(directory.get(), segment_name(segments_.front()));
+    if (!gone && gone.error != ENOENT)
+      return gone;
+    // Oldest first, and for good: a seal must not go before what it voids.
+    if (auto synced = fs_->sync(directory.get()); !synced)
+      return synced;
+    segments_.erase(segments_.begin());
+    --retiring_;
+  }
+  return {};
+}
+
+caf::error journal_writer::close() {
+  if (auto done = recover(); !done)
+    return segment_failure(done.error);
+  targets_.clear();
+  ages_.clear();
+  return {};
+}
+
+} // namespace bureau::io

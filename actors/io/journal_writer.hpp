@@ -1,0 +1,142 @@
+#pragma once
+
+#include "actors/io/journal_codec.hpp"
+#include "actors/io/journal_target.hpp"
+#include "messages/interfaces/journal.hpp"
+#include "messages/ports/file_system.hpp"
+
+#include <caf/error.hpp>
+
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace bureau::io {
+
+/// One append of a batch and what became of it.
+struct journal_append {
+  journal_record record;
+  /// Who waits; the writer only carries it.
+  uint64_t promise = 0;
+  /// Offset of the first byte in the target, when `failure` is empty.
+  uint64_t offset = 0;
+  caf::error failure;
+};
+
+/// The blocking half of the journal (decision A1), without an actor: segments,
+/// targets and checkpoints on a file_system port. One thread uses it.
+///
+/// Invariants, from which replay follows:
+///   - a frame is synced before its bytes go to a target;
+///   - a segment is removed only after every target it names is synced;
+///   - after any failed write or sync of a segment nothing is acknowledged
+///     until all targets are synced, all segments removed and a fresh one
+///     begun;
+///   - a target whose end we cannot vouch for (failed write, foreign writer)
+///     gets a seal before its next frame.
+class journal_writer {
+public:
+  journal_writer(std::shared_ptr<file_system> fs, std::string state_dir,
+                 std::string workspace_root);
+  journal_writer(const journal_writer&) = delete;
+  journal_writer& operator=(const journal_writer&) = delete;
+
+  /// Appends a batch in order and fills in the outcomes. One frame with one
+  /// sync when any append asks for it, none when all are lazy. The caller keeps
+  /// a batch within limits::journal_frame_bytes and most_appends.
+  void commit(std::vector<journal_append>& batch);
+
+  /// Makes a path's older frames void, after its target is synced.
+  caf::error seal(const journal_path& path);
+
+  /// Whether the segment is long enough to be checkpointed.
+  bool segment_full() const;
+
+  /// Whether anything waits for a checkpoint.
+  bool has_unsynced() const;
+
+  /// Puts the segment aside; the next frame starts a new one. Then call
+  /// checkpoint_step until it says that nothing is left.
+  void begin_checkpoint();
+
+  /// Syncs a few targets; after the last one the old segments are removed.
+  /// @return whether there is more to do; false as well after a failure, which
+  ///         the next checkpoint tries again
+  bool checkpoint_step(size_t targets);
+
+  /// Checkpoints everything at once. @return empty when no segment is left
+  caf::error close();
+
+  /// Whether the last frame or checkpoint failed.
+  bool broken() const { return broken_; }
+  /// The last failure, for the status line.
+  const std::string& trouble() const { return trouble_; }
+  uint64_t segment_bytes() const { return segment_size_; }
+  size_t open_targets() const { return targets_.size(); }
+  /// Frames synced so far.
+  uint64_t frames() const { return frames_; }
+
+  /// Appends in one batch: bounds the descriptors that are open at once.
+  static constexpr size_t most_appends = 512;
+
+private:
+  struct target {
+    journal_target open;
+    /// End of the file including the planned part of the running batch.
+    uint64_t planned_end = 0;
+    uint64_t batch = 0;
+    std::string pending;
+    std::list<journal_path>::iterator age;
+  };
+
+  const std::string& root_of(const journal_path& path) const;
+  io_result<target*> acquire(const journal_path& path);
+  io_status refresh(const journal_path& path, target& known);
+  void drop_target(const journal_path& path);
+  void trim_targets();
+  void plan(std::vector<journal_append>& batch);
+  bool needs_frame(const std::vector<journal_append>& batch) const;
+  caf::error write_frame(const std::vector<journal_append>& batch);
+  caf::error write_segment(const frame_builder& frame);
+  void apply(std::vector<journal_append>& batch);
+  io_status ensure_segment();
+  io_status recover();
+  io_status sync_target(const journal_path& path);
+  io_status remove_old_segments();
+  caf::error segment_failure(int error);
+  os::descriptor open_directory(int& error);
+
+  std::shared_ptr<file_system> fs_;
+  std::string directory_;
+  std::string roots_[2];
+  os::descriptor segment_;
+  uint64_t segment_size_ = 0;
+  uint64_t last_number_ = 0;
+  /// Segments that exist, oldest first, the current one last.
+  std::vector<uint64_t> segments_;
+  /// How many of them the running checkpoint will remove.
+  size_t retiring_ = 0;
+  std::map<journal_path, target> targets_;
+  /// Least recently used first.
+  std::list<journal_path> ages_;
+  /// Lazy appends that are in their target and ride in the next frame.
+  frame_builder riders_;
+  /// Written since the last begin_checkpoint, and before it.
+  std::set<journal_path> dirty_;
+  std::set<journal_path> retiring_dirty_;
+  /// Created by us and not yet synced into their directory.
+  std::set<journal_path> created_;
+  /// Their frames so far must not be replayed.
+  std::set<journal_path> unsure_;
+  uint64_t batch_ = 0;
+  /// The targets of the running batch.
+  std::vector<journal_path> touched_;
+  uint64_t frames_ = 0;
+  bool broken_ = false;
+  std::string trouble_;
+};
+
+} // namespace bureau::io

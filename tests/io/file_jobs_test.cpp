@@ -1,0 +1,414 @@
+#include "actors/io/file_jobs.hpp"
+#include "actors/io/files_core.hpp"
+#include "config/os/posix_file_system.hpp"
+#include "messages/limits.hpp"
+#include "tests/support/faulty_file_system.hpp"
+#include "tests/support/scratch_directory.hpp"
+#include "tests/support/test_ports.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+
+using namespace bureau;
+using test::get_file;
+using test::put_file;
+
+namespace {
+
+/// A root with a neighbour that must never be reached.
+struct job_world {
+  job_world()
+    : disk(std::make_shared<os::posix_file_system>()),
+      fs(std::make_shared<test::faulty_file_system>(disk)) {
+    std::filesystem::create_directory(root());
+    std::filesystem::create_directory(scratch / "outside");
+    put_file(scratch / "outside/secret", "secret");
+  }
+
+  std::string root() const { return scratch / "root"; }
+  std::string inside(const std::string& name) const {
+    return root() + "/" + name;
+  }
+
+  file_job job(file_op op, std::string path) const {
+    file_job result;
+    result.reason = "test";
+    result.op = op;
+    result.root = root();
+    result.path = std::move(path);
+    return result;
+  }
+
+  caf::expected<file_outcome> run(const file_job& what) {
+    return io::run_file_job(*fs, chance, what);
+  }
+
+  errc code(const file_job& what) {
+    auto result = run(what);
+    return result ? errc::none : code_of(result.error());
+  }
+
+  size_t entries() const {
+    size_t count = 0;
+    for ([[maybe_unused]] const auto& entry :
+         std::filesystem::recursive_directory_iterator{root()})
+      ++count;
+    return count;
+  }
+
+  test::scratch_directory scratch;
+  std::shared_ptr<os::posix_file_system> disk;
+  std::shared_ptr<test::faulty_file_system> fs;
+  test::seeded_entropy chance;
+};
+
+mode_t mode_of(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 ? facts.st_mode & 07777u : 0u;
+}
+
+} // namespace
+
+TEST_CASE("read returns the whole file or says it is too large") {
+  job_world world;
+  std::string bytes(1'000'000, 'x');
+  put_file(world.inside("f"), bytes);
+  auto job = world.job(file_op::read, "f");
+  CHECK(world.run(job)->bytes == bytes);
+  job.length = bytes.size();
+  CHECK(world.run(job)->bytes == bytes);
+  job.length = bytes.size() - 1;
+  CHECK(world.code(job) == errc::too_large);
+  job.length = 0;
+  put_file(world.inside("f"), "");
+  CHECK(world.run(job)->bytes.empty());
+  job.root.clear();
+  job.path = world.inside("f");
+  CHECK(world.run(job));
+}
+
+TEST_CASE("read_range returns a piece and whether the file ends there") {
+  job_world world;
+  put_file(world.inside("f"), "0123456789");
+  auto job = world.job(file_op::read_range, "f");
+  struct row {
+    const char* name;
+    uint64_t offset;
+    uint64_t length;
+    const char* bytes;
+    bool end;
+  };
+  const row rows[] = {
+    {"start", 0, 4, "0123", false},        {"middle", 4, 4, "4567", false},
+    {"up to the end", 6, 4, "6789", true}, {"across the end", 8, 9, "89", true},
+    {"behind the end", 11, 5, "", true},   {"nothing", 3, 0, "", false},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    job.offset = row.offset;
+    job.length = row.length;
+    auto result = world.run(job);
+    REQUIRE(result);
+    CHECK(result->bytes == row.bytes);
+    CHECK(result->end_of_file == row.end);
+    CHECK(result->size == 10);
+  }
+  job.length = limits::file_job_bytes + 1;
+  CHECK(world.code(job) == errc::too_large);
+}
+
+TEST_CASE("no operation follows a link at its end or leaves its root") {
+  job_world world;
+  std::filesystem::create_symlink(world.scratch / "outside/secret",
+                                  world.inside("file_link"));
+  std::filesystem::create_symlink(world.scratch / "outside",
+                                  world.inside("way_out"));
+  std::filesystem::create_directory(world.inside("real"));
+  put_file(world.inside("real/f"), "fine");
+  std::filesystem::create_symlink("real", world.inside("way_in"));
+  ::mkfifo(world.inside("fifo").c_str(), 0600);
+  struct row {
+    const char* path;
+    errc strict;
+    errc lenient;
+  };
+  const row rows[] = {
+    {"file_link", errc::denied, errc::denied},
+    {"way_out/secret", errc::denied, errc::denied},
+    {"way_in/f", errc::denied, errc::none},
+    {"real/f", errc::none, errc::none},
+    {"real/../real/f", errc::none, errc::none},
+    {"./real//f", errc::none, errc::none},
+    {"../outside/secret", errc::denied, errc::denied},
+    {"real/../../outside/secret", errc::denied, errc::denied},
+    {"..", errc::denied, errc::denied},
+    {"/etc/passwd", errc::denied, errc::denied},
+    {"real", errc::is_directory, errc::is_directory},
+    {"fifo", errc::denied, errc::denied},
+    {"absent", errc::not_found, errc::not_found},
+    {"absent/f", errc::not_found, errc::not_found},
+  };
+  for (const auto& row : rows)
+    for (auto rule : {resolve_rule::no_links, resolve_rule::beneath}) {
+      CAPTURE(row.path);
+      auto strict = rule == resolve_rule::no_links;
+      CAPTURE(strict);
+      auto job = world.job(file_op::read, row.path);
+      job.rule = rule;
+      auto expected = strict ? row.strict : row.lenient;
+      auto result = world.run(job);
+      CHECK((result ? errc::none : code_of(result.error())) == expected);
+      if (!result)
+        CHECK(sentence_of(result.error()).find(row.path) != std::string::npos);
+      // Writing has the same ways.
+      if (expected != errc::denied)
+        continue;
+      job.op = file_op::replace;
+      job.bytes = "x";
+      CHECK(world.code(job) == errc::denied);
+      job.op = file_op::write_atomic;
+      CHECK(world.code(job) == errc::denied);
+    }
+  CHECK(get_file(world.scratch / "outside/secret") == "secret");
+}
+
+TEST_CASE("write_atomic replaces a file privately and completely") {
+  job_world world;
+  put_file(world.inside("f"), "old");
+  std::filesystem::permissions(world.inside("f"), std::filesystem::perms::all);
+  auto job = world.job(file_op::write_atomic, "f");
+  job.bytes = "new";
+  CHECK(world.run(job));
+  CHECK(get_file(world.inside("f")) == "new");
+  CHECK(mode_of(world.inside("f")) == 0600);
+  CHECK(world.entries() == 1);
+  job.path = "absent/f";
+  CHECK(world.code(job) == errc::not_found);
+  std::filesystem::create_directory(world.inside("dir"));
+  job.path = "dir";
+  CHECK(world.code(job) == errc::is_directory);
+  job.path = std::string(255, 'n');
+  CHECK(world.run(job));
+  job.path = std::string(256, 'n');
+  CHECK(world.code(job) != errc::none);
+}
+
+TEST_CASE("a failed write leaves the old file and no rest") {
+  for (auto op : {file_op::write_atomic, file_op::replace})
+    for (size_t n = 1;; ++n) {
+      CAPTURE(n);
+      job_world world;
+      put_file(world.inside("f"), "old");
+      auto job = world.job(op, "f");
+      job.bytes = "new content";
+      world.fs->heal();
+      world.fs->shorten_writes(4);
+      world.fs->fail_at(n, ENOSPC);
+      auto result = world.run(job);
+      auto content = get_file(world.inside("f"));
+      if (world.fs->operations().size() < n) {
+        CHECK(result);
+        break;
+      }
+      CHECK((content == "old" || content == "new content"));
+      if (result)
+        CHECK(content == "new content");
+      else
+        CHECK(code_of(result.error()) == errc::disk);
+      CHECK(world.entries() == 1);
+    }
+}
+
+TEST_CASE("replace keeps the mode and makes the parents") {
+  job_world world;
+  put_file(world.inside("tool.sh"), "old");
+  std::filesystem::permissions(world.inside("tool.sh"),
+                               std::filesystem::perms::owner_all
+                                 | std::filesystem::perms::group_exec);
+  auto job = world.job(file_op::replace, "tool.sh");
+  job.rule = resolve_rule::beneath;
+  job.mode = 0644;
+  job.bytes = "new";
+  CHECK(world.run(job));
+  CHECK(mode_of(world.inside("tool.sh")) == 0710);
+  CHECK(get_file(world.inside("tool.sh")) == "new");
+  job.path = "a/b/c.txt";
+  CHECK(world.run(job));
+  CHECK(mode_of(world.inside("a/b/c.txt")) == 0644);
+  CHECK(get_file(world.inside("a/b/c.txt")) == "new");
+  std::filesystem::create_symlink("a", world.inside("link"));
+  job.path = "link/deeper/d.txt";
+  CHECK(world.run(job));
+  CHECK(get_file(world.inside("a/deeper/d.txt")) == "new");
+  job.path = "tool.sh/x";
+  CHECK(world.code(job) == errc::denied);
+}
+
+TEST_CASE("replace writes a mounted file in place") {
+  job_world world;
+  put_file(world.inside("f"), "a longer old content");
+  // What a rename over a mount point says.
+  world.fs->fail_named("rename", EBUSY);
+  auto job = world.job(file_op::replace, "f");
+  job.bytes = "new";
+  struct stat before {};
+  ::stat(world.inside("f").c_str(), &before);
+  CHECK(world.run(job));
+  struct stat after {};
+  ::stat(world.inside("f").c_str(), &after);
+  CHECK(before.st_ino == after.st_ino);
+  CHECK(get_file(world.inside("f")) == "new");
+  CHECK(world.entries() == 1);
+}
+
+TEST_CASE("ensure_directory makes what is missing and nothing else") {
+  job_world world;
+  auto job = world.job(file_op::ensure_directory, "a/b/c");
+  job.mode = 0700;
+  CHECK(world.run(job));
+  CHECK(world.run(job));
+  CHECK(mode_of(world.inside("a/b/c")) == 0700);
+  put_file(world.inside("f"), "x");
+  job.path = "f";
+  CHECK(world.code(job) == errc::denied);
+  job.path = "f/below";
+  CHECK(world.code(job) == errc::denied);
+  std::filesystem::create_symlink(world.scratch / "outside",
+                                  world.inside("link"));
+  job.path = "link";
+  CHECK(world.code(job) == errc::denied);
+  job.path = "link/made";
+  CHECK(world.code(job) == errc::denied);
+  CHECK_FALSE(std::filesystem::exists(world.scratch / "outside/made"));
+  job.path = "";
+  CHECK(world.run(job));
+  job.root.clear();
+  job.path = world.inside("x/y");
+  CHECK(world.run(job));
+  CHECK(std::filesystem::is_directory(world.inside("x/y")));
+  job.root = world.inside("no/root");
+  job.path = "";
+  CHECK(world.code(job) == errc::not_found);
+}
+
+TEST_CASE("ensure_file creates once and keeps what is there") {
+  job_world world;
+  auto job = world.job(file_op::ensure_file, "log.jsonl");
+  CHECK(world.run(job));
+  CHECK(mode_of(world.inside("log.jsonl")) == 0600);
+  put_file(world.inside("log.jsonl"), "line\n");
+  CHECK(world.run(job));
+  CHECK(get_file(world.inside("log.jsonl")) == "line\n");
+  std::filesystem::create_symlink(world.scratch / "outside/new",
+                                  world.inside("link"));
+  job.path = "link";
+  CHECK(world.code(job) == errc::denied);
+  CHECK_FALSE(std::filesystem::exists(world.scratch / "outside/new"));
+}
+
+TEST_CASE("list and stat tell what is there without following it") {
+  job_world world;
+  put_file(world.inside("b"), "12345");
+  std::filesystem::create_directory(world.inside("a"));
+  std::filesystem::create_symlink("b", world.inside("c"));
+  auto list = world.run(world.job(file_op::list, ""));
+  REQUIRE(list);
+  CHECK(list->names == std::vector<std::string>{"a", "b", "c"});
+  CHECK(world.code(world.job(file_op::list, "b")) == errc::denied);
+  CHECK(world.code(world.job(file_op::list, "absent")) == errc::not_found);
+  auto kind = [&](std::string path) {
+    auto result = world.run(world.job(file_op::stat, std::move(path)));
+    return result ? result->kind : file_kind::other;
+  };
+  CHECK(kind("a") == file_kind::directory);
+  CHECK(kind("b") == file_kind::regular);
+  CHECK(kind("c") == file_kind::symlink);
+  CHECK(kind("") == file_kind::directory);
+  CHECK(kind("absent") == file_kind::absent);
+  CHECK(kind("absent/too") == file_kind::absent);
+  CHECK(kind("b/below") == file_kind::absent);
+  auto facts = world.run(world.job(file_op::stat, "b"));
+  CHECK(facts->size == 5);
+  CHECK(facts->links == 1);
+  CHECK(facts->inode != 0);
+  CHECK(facts->modified_ns > 0);
+}
+
+TEST_CASE("remove takes files and links, absence is fine") {
+  job_world world;
+  put_file(world.inside("f"), "x");
+  std::filesystem::create_symlink(world.scratch / "outside/secret",
+                                  world.inside("link"));
+  std::filesystem::create_directory(world.inside("dir"));
+  CHECK(world.run(world.job(file_op::remove, "f")));
+  CHECK(world.run(world.job(file_op::remove, "f")));
+  CHECK(world.run(world.job(file_op::remove, "absent/f")));
+  CHECK(world.run(world.job(file_op::remove, "link")));
+  CHECK(get_file(world.scratch / "outside/secret") == "secret");
+  CHECK(world.code(world.job(file_op::remove, "dir")) == errc::is_directory);
+}
+
+TEST_CASE("rename moves within a root and refuses links and other disks") {
+  job_world world;
+  put_file(world.inside("f"), "x");
+  std::filesystem::create_directory(world.inside("dir"));
+  auto job = world.job(file_op::rename, "f");
+  job.to = "dir/g";
+  CHECK(world.run(job));
+  CHECK(get_file(world.inside("dir/g")) == "x");
+  CHECK(world.code(job) == errc::not_found);
+  job.path = "dir/g";
+  job.to = "../outside/g";
+  CHECK(world.code(job) == errc::denied);
+  std::filesystem::create_symlink("dir/g", world.inside("link"));
+  job.to = "link";
+  CHECK(world.code(job) == errc::denied);
+  world.fs->fail_named("rename", EXDEV);
+  job.to = "elsewhere";
+  auto result = world.run(job);
+  CHECK(code_of(result.error()) == errc::denied);
+  CHECK(sentence_of(result.error()).find("file system") != std::string::npos);
+}
+
+TEST_CASE("empty_directory removes any tree and follows nothing") {
+  job_world world;
+  std::filesystem::create_symlink(world.scratch / "outside",
+                                  world.inside("link"));
+  std::string deep;
+  for (auto i = 0; i < 300; ++i) {
+    deep += deep.empty() ? "d" : "/d";
+    std::filesystem::create_directory(world.inside(deep));
+    put_file(world.inside(deep) + "/f", "x");
+  }
+  std::filesystem::create_directory_symlink(world.scratch / "outside",
+                                            world.inside("d/d/link"));
+  ::mkfifo(world.inside("d/fifo").c_str(), 0600);
+  CHECK(world.run(world.job(file_op::empty_directory, "")));
+  CHECK(world.entries() == 0);
+  CHECK(get_file(world.scratch / "outside/secret") == "secret");
+  put_file(world.inside("f"), "x");
+  CHECK(world.code(world.job(file_op::empty_directory, "f")) == errc::denied);
+  CHECK(world.code(world.job(file_op::empty_directory, "absent"))
+        == errc::not_found);
+}
+
+TEST_CASE("reasons are counted, those beyond the bound together") {
+  io::reason_table table;
+  table["session"].busy = 2;
+  table["session"].waiting = 1;
+  table["registry"].done = 5;
+  CHECK(table.text() == "registry 5 done, session 2 busy 1 waiting 0 done");
+  CHECK(table.busy() == 2);
+  CHECK(table.waiting() == 1);
+  for (auto i = 0; i < 100; ++i)
+    ++table["reason" + std::to_string(i)].done;
+  CHECK(table.name_of("reason99") == "other");
+  CHECK(table.name_of("session") == "session");
+  CHECK(table.name_of("") == "other");
+  CHECK(table["other"].done == 70);
+}

@@ -1,0 +1,231 @@
+#include "actors/io/journal_core.hpp"
+#include "messages/limits.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+using namespace bureau;
+using namespace std::string_literals;
+using io::journal_path;
+
+namespace {
+
+const journal_path ledger{journal_root::state, "conversations/a/ledger.jsonl"};
+const journal_path chat_log{journal_root::workspace, "a/log.jsonl"};
+
+/// Three frames with everything that may occur in one.
+std::vector<std::string> sample_frames() {
+  io::frame_builder first;
+  first.add(ledger, 0, "{\"v\":1}\n");
+  first.add(chat_log, 12, "\0\xff"s);
+  io::frame_builder second;
+  second.add_seal(ledger);
+  io::frame_builder third;
+  third.add(ledger, 8, "{\"v\":2}\n");
+  return {first.frame(), second.frame(), third.frame()};
+}
+
+std::string joined(const std::vector<std::string>& frames) {
+  std::string result;
+  for (const auto& frame : frames)
+    result += frame;
+  return result;
+}
+
+/// Whether the records are those of the first frames of a segment.
+bool is_prefix(const io::wal_segment& read, const io::wal_segment& whole) {
+  if (read.frames > whole.frames || read.records.size() > whole.records.size())
+    return false;
+  return std::equal(read.records.begin(), read.records.end(),
+                    whole.records.begin());
+}
+
+} // namespace
+
+TEST_CASE("the checksum is CRC-32C") {
+  CHECK(io::crc32c("") == 0);
+  CHECK(io::crc32c("123456789") == 0xe306'9283u);
+  CHECK(io::crc32c(std::string(32, '\0')) == 0x8a91'36aau);
+  CHECK(io::crc32c(std::string(32, '\xff')) == 0x62a8'ab43u);
+}
+
+TEST_CASE("a segment reads back as it was written") {
+  auto segment = io::decode_segment(joined(sample_frames()));
+  CHECK(segment.frames == 3);
+  CHECK_FALSE(segment.torn);
+  REQUIRE(segment.records.size() == 4);
+  CHECK(segment.records[0] == io::wal_record{ledger, 0, "{\"v\":1}\n", false});
+  CHECK(segment.records[1] == io::wal_record{chat_log, 12, "\0\xff"s, false});
+  CHECK(segment.records[2] == io::wal_record{ledger, 0, "", true});
+  CHECK(segment.records[3] == io::wal_record{ledger, 8, "{\"v\":2}\n", false});
+}
+
+TEST_CASE("the layout is fixed: other versions read these bytes") {
+  io::frame_builder frame;
+  frame.add({journal_root::workspace, "a"}, 0x0102, "xy");
+  auto records = "\x01\x01\x00"
+                 "a\x02\x01\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00xy"s;
+  auto crc = io::crc32c(records);
+  auto header = "\x12\x00\x00\x00"s;
+  for (auto shift : {0, 8, 16, 24})
+    header += static_cast<char>((crc >> shift) & 0xff);
+  CHECK(frame.frame() == header + records);
+}
+
+TEST_CASE("a segment cut anywhere yields the whole frames before the cut") {
+  auto frames = sample_frames();
+  auto bytes = joined(frames);
+  auto whole = io::decode_segment(bytes);
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    CAPTURE(length);
+    auto read = io::decode_segment(std::string_view{bytes}.substr(0, length));
+    size_t expected = 0;
+    size_t end = 0;
+    for (const auto& frame : frames)
+      if (end + frame.size() <= length) {
+        end += frame.size();
+        ++expected;
+      }
+    CHECK(read.frames == expected);
+    CHECK(read.whole_bytes == end);
+    CHECK(read.torn == (end < length));
+    CHECK(is_prefix(read, whole));
+  }
+}
+
+TEST_CASE("a segment with any bit flipped never yields anything else") {
+  auto bytes = joined(sample_frames());
+  auto whole = io::decode_segment(bytes);
+  for (size_t at = 0; at < bytes.size(); ++at)
+    for (auto bit = 0; bit < 8; ++bit) {
+      auto damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      CAPTURE(at);
+      CAPTURE(bit);
+      auto read = io::decode_segment(damaged);
+      CHECK(read.frames < whole.frames);
+      CHECK(is_prefix(read, whole));
+    }
+}
+
+TEST_CASE("what a file system leaves after a crash is no frame") {
+  auto frame = sample_frames().front();
+  for (const auto& tail :
+       {std::string(4096, '\0'), std::string(7, '\0'), std::string(64, '\xff'),
+        "\xff\xff\xff\x7f\0\0\0\0rest"s}) {
+    auto read = io::decode_segment(frame + tail);
+    CHECK(read.frames == 1);
+    CHECK(read.torn);
+    CHECK(read.whole_bytes == frame.size());
+  }
+}
+
+TEST_CASE("records with a right checksum and no sense are refused") {
+  auto framed = [](const std::string& records) {
+    std::string result;
+    for (auto value :
+         {static_cast<uint32_t>(records.size()), io::crc32c(records)})
+      for (auto shift : {0, 8, 16, 24})
+        result += static_cast<char>((value >> shift) & 0xff);
+    return result + records;
+  };
+  auto tail = "\0\0\0\0\0\0\0\0\x01\0\0\0x"s;
+  CHECK(io::decode_segment(framed("\x00\x01\x00"s + "a" + tail)).frames == 1);
+  struct row {
+    const char* name;
+    std::string records;
+  };
+  const row rows[] = {
+    {"unknown root", "\x02\x01\x00"s + "a" + tail},
+    {"no path", "\x00\x00\x00"s + tail},
+    {"path longer than the frame", "\x00\xff\xff"s + "a" + tail},
+    {"bytes longer than the frame",
+     "\x00\x01\x00"s + "a" + "\0\0\0\0\0\0\0\0\xff\0\0\0x"s},
+    {"offset beyond any file",
+     "\x00\x01\x00"s + "a" + "\0\0\0\0\0\0\0\xff\x01\0\0\0x"s},
+    {"half a record", "\x00"s},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    CHECK(io::decode_segment(framed(row.records)).frames == 0);
+  }
+}
+
+TEST_CASE("random bytes are read without harm") {
+  std::mt19937 chance{7};
+  for (auto round = 0; round < 2000; ++round) {
+    std::string bytes(chance() % 200, '\0');
+    for (auto& c : bytes)
+      c = static_cast<char>(chance());
+    // Plausible lengths get further.
+    if (bytes.size() > 8)
+      bytes[1] = bytes[2] = bytes[3] = '\0';
+    CHECK(io::decode_segment(bytes).frames == 0);
+  }
+}
+
+TEST_CASE("segments are named by number") {
+  CHECK(io::segment_name(1) == "0000000000000001.wal");
+  CHECK(io::segment_name(0xfedc'ba98'7654'3210) == "fedcba9876543210.wal");
+  CHECK(io::segment_number("fedcba9876543210.wal") == 0xfedc'ba98'7654'3210);
+  for (auto name : {"1.wal", "000000000000000G.wal", "000000000000000A.wal",
+                    "0000000000000001.tmp", "", "x0000000000000001.wal"})
+    CHECK(io::segment_number(name) == 0);
+}
+
+TEST_CASE("only plain relative paths are journalled") {
+  for (auto path : {"a", "a/b.jsonl", "a/..b", "a b/.c"})
+    CHECK(io::is_journal_path(path));
+  for (auto path : {""s, "/a"s, "a/"s, "a//b"s, "."s, "a/./b"s, "../a"s,
+                    "a/.."s, "a\0b"s, std::string(4097, 'a')})
+    CHECK_FALSE(io::is_journal_path(path));
+  journal_record record{journal_root::state, "a", "x", durability::sync};
+  CHECK(io::record_fault(record).empty());
+  record.bytes.clear();
+  CHECK(io::record_fault(record).find("no bytes") != std::string::npos);
+  record.bytes.assign(limits::journal_frame_bytes + 1, 'x');
+  CHECK(io::record_fault(record).find("larger") != std::string::npos);
+}
+
+TEST_CASE("a replay drops what a later seal of the path made void") {
+  io::wal_record first{ledger, 0, "one", false};
+  io::wal_record other{chat_log, 0, "two", false};
+  io::wal_record seal{ledger, 0, "", true};
+  io::wal_record last{ledger, 0, "three", false};
+  auto plan = io::plan_replay({first, other, seal, last});
+  CHECK(plan.appends == std::vector<io::wal_record>{other, last});
+  CHECK(plan.paths == std::vector<journal_path>{ledger, chat_log});
+  plan = io::plan_replay({first, last, seal});
+  CHECK(plan.appends.empty());
+  CHECK(plan.paths == std::vector<journal_path>{ledger});
+}
+
+TEST_CASE("only the missing end of a record is written") {
+  io::wal_record record{chat_log, 10, "abcde", false};
+  struct row {
+    const char* name;
+    uint64_t size;
+    bool is_gap;
+    int skip;
+  };
+  const row rows[] = {
+    {"file ends before the record", 9, true, -1},
+    {"file ends where the record begins", 10, false, 0},
+    {"part is there", 12, false, 2},
+    {"all but one byte is there", 14, false, 4},
+    {"all is there", 15, false, -1},
+    {"file has grown on", 100, false, -1},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    bool is_gap = !row.is_gap;
+    auto missing = io::missing_of(record, row.size, is_gap);
+    CHECK(is_gap == row.is_gap);
+    CHECK(missing.has_value() == (row.skip >= 0));
+    if (missing) {
+      CHECK(missing->offset == row.size);
+      CHECK(static_cast<int>(missing->skip) == row.skip);
+    }
+  }
+}

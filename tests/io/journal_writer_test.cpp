@@ -1,0 +1,626 @@
+#include "actors/io/journal_replay.hpp"
+#include "actors/io/journal_writer.hpp"
+#include "config/os/posix_file_system.hpp"
+#include "messages/limits.hpp"
+#include "tests/io/power_cut.hpp"
+#include "tests/support/faulty_file_system.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+using namespace bureau;
+using test::get_file;
+using test::put_file;
+
+namespace {
+
+/// A state and a workspace directory with a journal on a file system that may
+/// be made to fail.
+struct journal_world {
+  journal_world()
+    : disk(std::make_shared<os::posix_file_system>()),
+      fs(std::make_shared<test::faulty_file_system>(disk)) {
+    std::filesystem::create_directory(state());
+    std::filesystem::create_directory(workspace());
+  }
+
+  std::string state() const { return scratch / "state"; }
+  std::string workspace() const { return scratch / "work"; }
+  std::string file(const std::string& name) const {
+    return state() + "/" + name;
+  }
+
+  std::unique_ptr<io::journal_writer> writer() {
+    return std::make_unique<io::journal_writer>(fs, state(), workspace());
+  }
+
+  io::replay_report replay() {
+    return io::replay_journal(*disk, state(), workspace());
+  }
+
+  size_t segments() const {
+    size_t count = 0;
+    std::error_code absent;
+    for ([[maybe_unused]] const auto& entry :
+         std::filesystem::directory_iterator{state() + "/journal", absent})
+      ++count;
+    return count;
+  }
+
+  test::scratch_directory scratch;
+  std::shared_ptr<os::posix_file_system> disk;
+  std::shared_ptr<test::faulty_file_system> fs;
+};
+
+io::journal_append append_of(std::string path, std::string bytes,
+                             durability level = durability::sync) {
+  return {
+    {journal_root::state, std::move(path), std::move(bytes), level}, 0, 0, {}};
+}
+
+/// One append in a batch of its own.
+io::journal_append put(io::journal_writer& writer, std::string path,
+                       std::string bytes, durability level = durability::sync) {
+  std::vector<io::journal_append> batch;
+  batch.push_back(append_of(std::move(path), std::move(bytes), level));
+  writer.commit(batch);
+  return batch.front();
+}
+
+size_t count_of(const test::faulty_file_system& fs, const std::string& name) {
+  const auto& all = fs.operations();
+  return static_cast<size_t>(std::count(all.begin(), all.end(), name));
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> result;
+  std::istringstream stream{text};
+  for (std::string line; std::getline(stream, line);)
+    result.push_back(line);
+  return result;
+}
+
+} // namespace
+
+TEST_CASE("a batch is one frame with one sync, then one write a target") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a.jsonl", "0\n");
+  put(*writer, "b.jsonl", "0\n");
+  world.fs->heal();
+  std::vector<io::journal_append> batch;
+  for (auto line : {"1\n", "2\n", "3\n"}) {
+    batch.push_back(append_of("a.jsonl", line));
+    batch.push_back(append_of("b.jsonl", line, durability::lazy));
+  }
+  writer->commit(batch);
+  std::vector<uint64_t> offsets;
+  for (const auto& append : batch) {
+    CHECK_FALSE(append.failure);
+    offsets.push_back(append.offset);
+  }
+  CHECK(offsets == std::vector<uint64_t>{2, 2, 4, 4, 6, 6});
+  CHECK(get_file(world.file("a.jsonl")) == "0\n1\n2\n3\n");
+  CHECK(get_file(world.file("b.jsonl")) == "0\n1\n2\n3\n");
+  CHECK(world.fs->operations()
+        == std::vector<std::string>{"stat", "stat", "write_at", "sync_data",
+                                    "write_at", "write_at"});
+}
+
+TEST_CASE("targets and segments are private files") {
+  journal_world world;
+  auto writer = world.writer();
+  CHECK_FALSE(put(*writer, "a.jsonl", "1\n").failure);
+  struct stat facts {};
+  for (const auto& path :
+       {world.file("a.jsonl"), world.file("journal/0000000000000001.wal")}) {
+    REQUIRE(::lstat(path.c_str(), &facts) == 0);
+    CHECK((facts.st_mode & 07777) == 0600);
+  }
+  REQUIRE(::lstat(world.file("journal").c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 07777) == 0700);
+}
+
+TEST_CASE("lazy appends sync nothing and ride in the next frame") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a.jsonl", "0\n");
+  world.fs->heal();
+  CHECK_FALSE(put(*writer, "a.jsonl", "lazy\n", durability::lazy).failure);
+  CHECK(get_file(world.file("a.jsonl")) == "0\nlazy\n");
+  CHECK(count_of(*world.fs, "sync_data") == 0);
+  put(*writer, "b.jsonl", "sync\n");
+  auto segment =
+    io::decode_segment(get_file(world.file("journal/0000000000000001.wal")));
+  REQUIRE(segment.records.size() == 3);
+  CHECK(segment.records[1].bytes == "lazy\n");
+  CHECK(segment.records[1].offset == 2);
+  CHECK(segment.records[2].bytes == "sync\n");
+}
+
+TEST_CASE("many lazy bytes are not left without a frame") {
+  journal_world world;
+  auto writer = world.writer();
+  std::string piece(300'000, 'x');
+  for (int i = 0; i < 4; ++i)
+    CHECK_FALSE(put(*writer, "a.jsonl", piece, durability::lazy).failure);
+  CHECK(writer->frames() == 1);
+}
+
+TEST_CASE("an append that has no place fails alone") {
+  journal_world world;
+  std::filesystem::create_directory(world.file("dir"));
+  std::filesystem::create_symlink("/etc/passwd", world.file("link"));
+  std::filesystem::create_directory_symlink(world.workspace(),
+                                            world.file("way"));
+  ::mkfifo(world.file("fifo").c_str(), 0600);
+  auto writer = world.writer();
+  std::vector<io::journal_append> batch;
+  for (auto path : {"absent/a", "dir", "link", "way/a", "fifo"})
+    batch.push_back(append_of(path, "x"));
+  batch.push_back(append_of("good", "x"));
+  writer->commit(batch);
+  for (size_t i = 0; i + 1 < batch.size(); ++i) {
+    CAPTURE(batch[i].record.path);
+    CHECK(code_of(batch[i].failure) == errc::bad_request);
+    CHECK(sentence_of(batch[i].failure).find(batch[i].record.path)
+          != std::string::npos);
+  }
+  CHECK_FALSE(batch.back().failure);
+  CHECK_FALSE(writer->broken());
+  CHECK_FALSE(std::filesystem::exists(world.workspace() + "/a"));
+}
+
+TEST_CASE("a foreign writer is noticed and never overwritten") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a.jsonl", "ours\n");
+  put_file(world.file("a.jsonl"), "ours\ntheirs\n");
+  auto next = put(*writer, "a.jsonl", "ours again\n");
+  CHECK(next.offset == 12);
+  CHECK(get_file(world.file("a.jsonl")) == "ours\ntheirs\nours again\n");
+}
+
+TEST_CASE("a file that was cut or replaced loses its older frames") {
+  for (auto replaced : {false, true}) {
+    CAPTURE(replaced);
+    journal_world world;
+    auto writer = world.writer();
+    put(*writer, "a.jsonl", "a long first line\n");
+    if (replaced)
+      std::filesystem::remove(world.file("a.jsonl"));
+    put_file(world.file("a.jsonl"), "new\n");
+    CHECK(put(*writer, "a.jsonl", "2\n").offset == 4);
+    // Killed here: what the replay sees is all there ever was.
+    writer.reset();
+    auto report = world.replay();
+    CHECK_FALSE(report.failure);
+    CHECK(get_file(world.file("a.jsonl")) == "new\n2\n");
+  }
+}
+
+TEST_CASE("after a seal older frames of the path are void, newer ones count") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a.jsonl", "one\ntwo\n");
+  put(*writer, "b.jsonl", "kept\n");
+  CHECK_FALSE(writer->seal({journal_root::state, "a.jsonl"}));
+  put_file(world.file("a.jsonl"), "");
+  writer.reset();
+  CHECK_FALSE(world.replay().failure);
+  CHECK(get_file(world.file("a.jsonl")).empty());
+  CHECK(get_file(world.file("b.jsonl")) == "kept\n");
+  writer = world.writer();
+  put(*writer, "a.jsonl", "old\n");
+  CHECK_FALSE(writer->seal({journal_root::state, "a.jsonl"}));
+  put_file(world.file("a.jsonl"), "");
+  put(*writer, "a.jsonl", "new\n");
+  put_file(world.file("a.jsonl"), ""); // the plain write was lost
+  writer.reset();
+  CHECK_FALSE(world.replay().failure);
+  CHECK(get_file(world.file("a.jsonl")) == "new\n");
+}
+
+TEST_CASE("a seal syncs the target before it says so") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a.jsonl", "1\n", durability::lazy);
+  world.fs->heal();
+  CHECK_FALSE(writer->seal({journal_root::state, "a.jsonl"}));
+  const auto& done = world.fs->operations();
+  auto target = std::find(done.begin(), done.end(), "sync_data");
+  auto frame = std::find(done.begin(), done.end(), "write_at");
+  CHECK(target < frame);
+  CHECK(std::find(frame, done.end(), "sync_data") != done.end());
+  world.fs->fail_named("sync_data", EIO);
+  put(*writer, "b.jsonl", "1\n", durability::lazy);
+  auto failure = writer->seal({journal_root::state, "b.jsonl"});
+  CHECK(code_of(failure) == errc::disk);
+}
+
+TEST_CASE("a checkpoint syncs a few targets at a time, then removes segments") {
+  journal_world world;
+  auto writer = world.writer();
+  for (auto name : {"a", "b", "c", "d", "e"})
+    put(*writer, name, "1\n");
+  CHECK(world.segments() == 1);
+  CHECK(writer->has_unsynced());
+  writer->begin_checkpoint();
+  CHECK(writer->checkpoint_step(2));
+  put(*writer, "f", "1\n");
+  CHECK(world.segments() == 2);
+  CHECK(writer->checkpoint_step(2));
+  CHECK_FALSE(writer->checkpoint_step(2));
+  CHECK(world.segments() == 1);
+  CHECK(writer->has_unsynced());
+  writer->begin_checkpoint();
+  CHECK_FALSE(writer->checkpoint_step(2));
+  CHECK(world.segments() == 0);
+  CHECK_FALSE(writer->has_unsynced());
+}
+
+TEST_CASE("a checkpoint that fails keeps its segments and is tried again") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  world.fs->fail_named("sync_data", EIO);
+  writer->begin_checkpoint();
+  CHECK_FALSE(writer->checkpoint_step(4));
+  CHECK(world.segments() == 1);
+  CHECK(writer->has_unsynced());
+  CHECK(writer->trouble().find("cannot sync a") == 0);
+  world.fs->heal();
+  writer->begin_checkpoint();
+  CHECK_FALSE(writer->checkpoint_step(4));
+  CHECK(world.segments() == 0);
+}
+
+TEST_CASE("a clean end leaves no segment") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  put(*writer, "b", "1\n", durability::lazy);
+  CHECK_FALSE(writer->close());
+  CHECK(world.segments() == 0);
+  auto report = world.replay();
+  CHECK(report.segments == 0);
+  CHECK(report.touched.empty());
+}
+
+TEST_CASE("when the disk is full nothing is acknowledged, later all is well") {
+  for (auto failing : {"write_at", "sync_data"}) {
+    CAPTURE(failing);
+    journal_world world;
+    auto writer = world.writer();
+    put(*writer, "a", "1\n");
+    world.fs->fail_named(failing, ENOSPC);
+    std::vector<io::journal_append> batch;
+    batch.push_back(append_of("a", "lost\n"));
+    batch.push_back(append_of("b", "lost too\n", durability::lazy));
+    writer->commit(batch);
+    for (const auto& append : batch) {
+      CHECK(code_of(append.failure) == errc::disk);
+      CHECK(sentence_of(append.failure).find("No space") != std::string::npos);
+    }
+    CHECK(writer->broken());
+    CHECK(get_file(world.file("a")) == "1\n");
+    world.fs->heal();
+    CHECK(put(*writer, "a", "2\n").offset == 2);
+    CHECK_FALSE(writer->broken());
+    CHECK(get_file(world.file("a")) == "1\n2\n");
+    // The refused bytes must not come back and shift the others.
+    writer.reset();
+    CHECK_FALSE(world.replay().failure);
+    CHECK(get_file(world.file("a")) == "1\n2\n");
+    CHECK(get_file(world.file("b")).empty());
+  }
+}
+
+TEST_CASE("a target that cannot be written keeps whole lines") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  // stat of the target, write and sync of the frame, then the target itself.
+  world.fs->fail_at(4, ENOSPC);
+  auto failed = put(*writer, "a", "refused\n");
+  CHECK(code_of(failed.failure) == errc::disk);
+  CHECK_FALSE(writer->broken());
+  world.fs->heal();
+  CHECK(put(*writer, "a", "2\n").offset == 2);
+  writer.reset();
+  CHECK_FALSE(world.replay().failure);
+  CHECK(get_file(world.file("a")) == "1\n2\n");
+}
+
+TEST_CASE("few descriptors stay open however many targets there are") {
+  journal_world world;
+  auto writer = world.writer();
+  for (size_t i = 0; i < limits::journal_open_targets + 20; ++i)
+    put(*writer, "t" + std::to_string(i), "1\n", durability::lazy);
+  CHECK(writer->open_targets() == limits::journal_open_targets);
+  CHECK(put(*writer, "t0", "2\n").offset == 2);
+}
+
+TEST_CASE("a replay restores what the targets lack, once") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "one\n");
+  put(*writer, "a", "two\n");
+  put(*writer, "b", "one\n");
+  auto segment = get_file(world.file("journal/0000000000000001.wal"));
+  writer.reset();
+  put_file(world.file("a"), "one\nt");
+  std::filesystem::remove(world.file("b"));
+  put_file(world.file("journal/0000000000000001.wal"), segment + "torn");
+  put_file(world.file("journal/notes.txt"), "not ours");
+  auto report = world.replay();
+  CHECK_FALSE(report.failure);
+  CHECK(report.segments == 1);
+  CHECK(report.frames == 3);
+  CHECK(report.bytes_written == 7);
+  CHECK(report.touched
+        == std::vector<io::journal_path>{{journal_root::state, "a"},
+                                         {journal_root::state, "b"}});
+  CHECK(report.notes.size() == 1);
+  CHECK(get_file(world.file("a")) == "one\ntwo\n");
+  CHECK(get_file(world.file("b")) == "one\n");
+  CHECK(world.segments() == 1); // the foreign file
+  CHECK(world.replay().segments == 0);
+}
+
+TEST_CASE("a replay goes around what is no place for bytes") {
+  journal_world world;
+  auto writer = world.writer();
+  std::filesystem::create_directory(world.file("office"));
+  put(*writer, "office/log", "1\n");
+  put(*writer, "short", "0123456789\n");
+  put(*writer, "short", "tail\n");
+  put(*writer, "linked", "1\n");
+  writer.reset();
+  std::filesystem::remove_all(world.file("office"));
+  put_file(world.file("short"), "0");
+  std::filesystem::remove(world.file("linked"));
+  std::filesystem::create_symlink(world.file("victim"), world.file("linked"));
+  auto writer_again = world.writer();
+  auto report = world.replay();
+  CHECK_FALSE(report.failure);
+  CHECK(get_file(world.file("short")) == "0123456789\ntail\n");
+  CHECK_FALSE(std::filesystem::exists(world.file("victim")));
+  CHECK_FALSE(std::filesystem::exists(world.file("office")));
+  CHECK(report.notes.size() == 2);
+  CHECK(report.touched.size() == 3);
+}
+
+TEST_CASE("a replay leaves a file alone that ends before its record") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "0123456789\n");
+  writer->begin_checkpoint();
+  CHECK_FALSE(writer->checkpoint_step(4));
+  put(*writer, "a", "tail\n");
+  writer.reset();
+  put_file(world.file("a"), "x");
+  auto report = world.replay();
+  CHECK_FALSE(report.failure);
+  CHECK(get_file(world.file("a")) == "x");
+  REQUIRE(report.notes.size() == 1);
+  CHECK(report.notes[0].find("shorter") != std::string::npos);
+}
+
+TEST_CASE("a replay that the disk refuses keeps the segments") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  writer.reset();
+  std::filesystem::remove(world.file("a"));
+  for (auto failing : {"write_at", "sync_data", "unlink"}) {
+    CAPTURE(failing);
+    world.fs->fail_named(failing, EIO);
+    auto report =
+      io::replay_journal(*world.fs, world.state(), world.workspace());
+    CHECK(code_of(report.failure) == errc::disk);
+    CHECK(world.segments() == 1);
+    world.fs->heal();
+  }
+  CHECK_FALSE(world.replay().failure);
+  CHECK(get_file(world.file("a")) == "1\n");
+}
+
+TEST_CASE("a damaged segment restores a prefix and never harms") {
+  journal_world world;
+  auto writer = world.writer();
+  for (auto line : {"one\n", "two\n", "three\n"})
+    put(*writer, "a", line);
+  writer.reset();
+  auto path = world.file("journal/0000000000000001.wal");
+  auto whole = get_file(path);
+  const std::set<std::string> prefixes = {"", "one\n", "one\ntwo\n",
+                                          "one\ntwo\nthree\n"};
+  for (size_t at = 0; at < whole.size(); ++at) {
+    CAPTURE(at);
+    auto flipped = whole;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x10);
+    for (const auto& damaged : {whole.substr(0, at), flipped}) {
+      std::filesystem::remove(world.file("a"));
+      put_file(path, damaged);
+      CHECK_FALSE(world.replay().failure);
+      CHECK(prefixes.count(get_file(world.file("a"))) == 1);
+      CHECK(world.segments() == 0);
+    }
+  }
+}
+
+namespace {
+
+/// What a story of appends left: every line it asked for, and how far the
+/// promises went.
+struct story {
+  std::map<std::string, std::vector<std::string>> asked;
+  /// How many lines of each file are promised to survive a kill, and a cut.
+  std::map<std::string, size_t> survives_kill;
+  std::map<std::string, size_t> survives_cut;
+};
+
+/// Mixed appends, seals and checkpoints on three files. With `stop_at_failure`
+/// the process is taken to die at the first refusal.
+story tell(io::journal_writer& writer, bool stop_at_failure) {
+  story result;
+  auto number = 0;
+  for (auto round = 0; round < 6; ++round) {
+    std::vector<io::journal_append> batch;
+    for (auto name : {"a", "b", "c"}) {
+      if (round % 3 == 2 && name[0] == 'c')
+        continue;
+      auto level =
+        (round + name[0]) % 2 == 0 ? durability::sync : durability::lazy;
+      auto line = name + std::to_string(++number);
+      result.asked[name].push_back(line);
+      batch.push_back(append_of(name, line + "\n", level));
+    }
+    writer.commit(batch);
+    for (const auto& append : batch) {
+      const auto& name = append.record.path;
+      if (append.failure) {
+        if (stop_at_failure)
+          return result;
+        continue;
+      }
+      result.survives_kill[name] = result.asked[name].size();
+      if (append.record.level == durability::sync)
+        result.survives_cut[name] = result.asked[name].size();
+    }
+    if (round == 2 && writer.seal({journal_root::state, "b"})
+        && stop_at_failure)
+      return result;
+    if (round == 3) {
+      writer.begin_checkpoint();
+      while (writer.checkpoint_step(1))
+        ;
+    }
+  }
+  return result;
+}
+
+/// Whether a file is a run of whole lines in the order they were asked for.
+bool is_prefix_of(const std::string& text,
+                  const std::vector<std::string>& lines) {
+  std::string expected;
+  if (text.empty())
+    return true;
+  for (const auto& line : lines) {
+    expected += line + "\n";
+    if (text == expected)
+      return true;
+  }
+  return false;
+}
+
+} // namespace
+
+TEST_CASE("killed at any operation, a journal keeps what it promised") {
+  for (size_t n = 1;; ++n) {
+    CAPTURE(n);
+    journal_world world;
+    auto writer = world.writer();
+    world.fs->fail_from(n, EIO);
+    auto told = tell(*writer, true);
+    auto reached_end = world.fs->operations().size() < n;
+    writer.reset();
+    auto report = world.replay();
+    REQUIRE_FALSE(report.failure);
+    for (const auto& [name, lines] : told.asked) {
+      auto text = get_file(world.file(name));
+      CAPTURE(name);
+      CAPTURE(text);
+      CHECK(is_prefix_of(text, lines));
+      CHECK(lines_of(text).size() >= told.survives_kill[name]);
+    }
+    if (reached_end)
+      return;
+  }
+}
+
+TEST_CASE("without power at any operation, synced appends are kept") {
+  for (size_t n = 1;; ++n) {
+    CAPTURE(n);
+    journal_world world;
+    auto power = std::make_shared<test::power_cut_file_system>();
+    world.fs = std::make_shared<test::faulty_file_system>(power);
+    auto writer = world.writer();
+    world.fs->fail_from(n, EIO);
+    auto told = tell(*writer, true);
+    auto reached_end = world.fs->operations().size() < n;
+    writer.reset();
+    power->cut();
+    auto report = world.replay();
+    REQUIRE_FALSE(report.failure);
+    for (const auto& [name, lines] : told.asked) {
+      auto text = get_file(world.file(name));
+      CAPTURE(name);
+      CAPTURE(text);
+      CHECK(is_prefix_of(text, lines));
+      CHECK(lines_of(text).size() >= told.survives_cut[name]);
+    }
+    if (reached_end)
+      return;
+  }
+}
+
+TEST_CASE("after any single fault the journal goes on without a flaw") {
+  for (auto cut : {false, true})
+    for (size_t n = 1;; ++n) {
+      CAPTURE(cut);
+      CAPTURE(n);
+      journal_world world;
+      auto power = std::make_shared<test::power_cut_file_system>();
+      world.fs = std::make_shared<test::faulty_file_system>(power);
+      world.fs->shorten_writes(5);
+      auto writer = world.writer();
+      world.fs->fail_at(n, ENOSPC);
+      std::map<std::string, std::vector<std::string>> kept;
+      std::map<std::string, std::set<std::string>> known;
+      for (auto number = 0; number < 12; ++number) {
+        auto name = number % 3 == 0 ? "a" : "b";
+        auto line = "line " + std::to_string(number);
+        known[name].insert(line);
+        if (!put(*writer, name, line + "\n").failure)
+          kept[name].push_back(line);
+        if (number == 7) {
+          writer->begin_checkpoint();
+          while (writer->checkpoint_step(1))
+            ;
+        }
+      }
+      auto reached_end = world.fs->operations().size() < n;
+      writer.reset();
+      if (cut)
+        power->cut();
+      REQUIRE_FALSE(world.replay().failure);
+      for (const auto& [name, lines] : known) {
+        auto found = lines_of(get_file(world.file(name)));
+        CAPTURE(name);
+        // Refused lines may have come through, but whole, once and in order.
+        std::set<std::string> distinct{found.begin(), found.end()};
+        CHECK(distinct.size() == found.size());
+        for (const auto& line : found)
+          CHECK(lines.count(line) == 1);
+        std::vector<std::string> order;
+        for (const auto& line : found)
+          if (std::find(kept[name].begin(), kept[name].end(), line)
+              != kept[name].end())
+            order.push_back(line);
+        CHECK(order == kept[name]);
+      }
+      if (reached_end)
+        break;
+    }
+}
