@@ -107,6 +107,13 @@ private:
       known_.insert(item.address);
       make_directory(std::move(item));
     }
+    // Others asked for the same offices while the write was under way.
+    for (auto& item : std::exchange(unrecorded_, {})) {
+      if (known_.contains(item.address))
+        make_directory(std::move(item));
+      else
+        unrecorded_.push_back(std::move(item));
+    }
     if (!unrecorded_.empty())
       write();
   }

@@ -1,8 +1,9 @@
 #include "tests/sandbox/real_world.hpp"
 
+#include "actors/io/pidfd.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,7 +102,7 @@ bool all_gone(const std::string& argument) {
     if (left.empty())
       return true;
     for (auto pid : left) {
-      auto fd = ::pidfd_open(pid, 0);
+      auto fd = io::open_pidfd(pid);
       if (fd < 0)
         continue;
       auto ended = wait_for(fd, POLLIN, until);

@@ -1,0 +1,312 @@
+#include "actors/office/delivery_core.hpp"
+#include "actors/office/intake_core.hpp"
+#include "actors/office/open_list.hpp"
+#include "messages/limits.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace bureau;
+using namespace bureau::offices;
+
+namespace {
+
+const office_address place{platform_id::telegram, "-9"};
+constexpr int64_t now = 1'767'225'600'000;
+
+intake_request message(const std::string& text = "hi") {
+  intake_request request;
+  request.event.address = place;
+  request.event.kind = conversation_kind::shared;
+  request.event.message_id = "7";
+  request.event.user = "1";
+  request.event.text = text;
+  request.event.sent_ms = now - 1000;
+  return request;
+}
+
+ledger_entry entry_in(ledger_state state) {
+  ledger_entry entry;
+  entry.id = "7";
+  entry.state = state;
+  entry.event = message().event;
+  entry.event.target = json_text{"{}"};
+  entry.run = "r1";
+  entry.text = "answer";
+  entry.provisional = "p1";
+  entry.produced_ms = now;
+  return entry;
+}
+
+} // namespace
+
+TEST_CASE("the order in which a message is judged") {
+  using enum intake_action;
+  struct row {
+    const char* name;
+    std::function<void(intake_request&)> change;
+    bool seen;
+    intake_action action;
+    const char* key;
+  };
+  const row rows[] = {
+    {"plain", [](auto&) {}, false, accept, "-9:7"},
+    {"own key", [](auto& r) { r.event.session_key = "-9:3"; }, false, accept,
+     "-9:3"},
+    {"thread", [](auto& r) { r.event.thread_ts = "5"; }, false, accept, "-9:5"},
+    {"seen", [](auto&) {}, true, duplicate, "-9:7"},
+    {"seen stop", [](auto& r) { r.event.text = "stop"; }, true, duplicate,
+     "-9:7"},
+    {"stop", [](auto& r) { r.event.text = " /Stop@my_bot "; }, false, stop,
+     "-9:7"},
+    {"stop in the magic text",
+     [](auto& r) {
+       r.event.text = "@bot stop";
+       r.magic_text = "stop";
+     },
+     false, stop, "-9:7"},
+    {"magic text without stop",
+     [](auto& r) {
+       r.event.text = "stop";
+       r.magic_text = "@other stop";
+     },
+     false, accept, "-9:7"},
+    {"stop although log only",
+     [](auto& r) {
+       r.event.text = "stop";
+       r.trigger = trigger_class::log_only;
+     },
+     false, stop, "-9:7"},
+    {"a schedule says stop",
+     [](auto& r) {
+       r.event.text = "stop";
+       r.event.origin = turn_origin::event;
+     },
+     false, accept, "-9:7"},
+    {"log only", [](auto& r) { r.trigger = trigger_class::log_only; }, false,
+     log_only, "-9:7"},
+    {"candidate", [](auto& r) { r.trigger = trigger_class::candidate; }, false,
+     log_only, "-9:7"},
+    {"a day old", [](auto& r) { r.event.sent_ms = now - 86'400'001; }, false,
+     log_only, "-9:7"},
+    {"just not", [](auto& r) { r.event.sent_ms = now - 86'400'000; }, false,
+     accept, "-9:7"},
+    {"age unknown", [](auto& r) { r.event.sent_ms = 0; }, false, accept,
+     "-9:7"},
+    {"an old schedule",
+     [](auto& r) {
+       r.event.sent_ms = 1;
+       r.event.origin = turn_origin::event;
+     },
+     false, accept, "-9:7"},
+  };
+  for (auto& row : rows) {
+    CAPTURE(row.name);
+    auto request = message();
+    row.change(request);
+    auto verdict = judge_intake(request, place, row.seen, now);
+    CHECK(verdict.action == row.action);
+    CHECK(verdict.session_key == row.key);
+    CHECK(verdict.code == errc::none);
+  }
+}
+
+TEST_CASE("messages that leave no trace") {
+  struct row {
+    const char* name;
+    std::function<void(intake_request&)> change;
+    const char* word;
+  };
+  const row rows[] = {
+    {"other platform",
+     [](auto& r) { r.event.address.platform = platform_id::discord; },
+     "address mismatch"},
+    {"other conversation",
+     [](auto& r) { r.event.address.conversation_id = "9"; },
+     "address mismatch"},
+    {"no message id", [](auto& r) { r.event.message_id = ""; }, "message id"},
+    {"long message id", [](auto& r) { r.event.message_id.assign(513, 'x'); },
+     "message id"},
+    {"foreign key", [](auto& r) { r.event.session_key = "9:3"; },
+     "foreign_session_key"},
+    {"bad suffix", [](auto& r) { r.event.session_key = "-9:.."; },
+     "invalid_suffix"},
+    {"bad message id as suffix", [](auto& r) { r.event.message_id = "a/b"; },
+     "invalid_suffix"},
+    {"target is no JSON", [](auto& r) { r.event.target = json_text{"{"}; },
+     "reply target"},
+    {"target too long",
+     [](auto& r) {
+       r.event.target = json_text{"\"" + std::string(4096, 'x') + "\""};
+     },
+     "reply target"},
+  };
+  for (auto& row : rows) {
+    CAPTURE(row.name);
+    auto request = message("stop");
+    row.change(request);
+    auto verdict = judge_intake(request, place, false, now);
+    CHECK(verdict.action == intake_action::refuse);
+    CHECK(verdict.code == errc::bad_identity);
+    CHECK(verdict.sentence.find(row.word) != std::string::npos);
+  }
+}
+
+TEST_CASE("text is cut at its bound, between characters") {
+  CHECK(bounded_text("a\xff") == "a\uFFFD");
+  std::string text(limits::message_text_bytes - 1, 'x');
+  CHECK(bounded_text(text + "\u65e5") == text);
+}
+
+TEST_CASE("where a stop finds its turn") {
+  using enum stop_scope;
+  struct row {
+    const char* name;
+    std::vector<std::string> current;
+    const char* key;
+    bool top_level;
+    stop_scope scope;
+    const char* target;
+  };
+  const row rows[] = {
+    {"own key", {"C", "C:1", "C:2"}, "C:2", false, always, "C:2"},
+    {"bare key", {"C", "C:1"}, "C:2", false, never, "C"},
+    {"only thread, always", {"C:1"}, "C:2", false, always, "C:1"},
+    {"only thread, from the top", {"C:1"}, "C", true, top_level, "C:1"},
+    {"only thread, from a thread", {"C:1"}, "C:2", false, top_level, ""},
+    {"never", {"C:1"}, "C", true, never, ""},
+    {"two threads", {"C:1", "C:2"}, "C", true, always, ""},
+    {"another conversation", {"C1:1"}, "C", true, always, ""},
+    {"none", {}, "C", true, always, ""},
+  };
+  for (auto& row : rows) {
+    CAPTURE(row.name);
+    CHECK(stop_target(row.current, row.key, "C", row.top_level, row.scope)
+          == row.target);
+  }
+}
+
+TEST_CASE("an answer is an edit of its interim message or a post") {
+  using enum ledger_state;
+  delivery_memory memory;
+  auto plan = plan_delivery(entry_in(produced), memory, true);
+  CHECK(plan.op == outbound_op::edit);
+  CHECK(plan.ref == "p1");
+  CHECK(plan.text == "answer");
+  CHECK(plan.rank == outbound_class::final_answer);
+  CHECK(plan.message_id == "7");
+  CHECK(plan.target.text == "{}");
+  CHECK(plan_delivery(entry_in(produced), memory, false).op
+        == outbound_op::post);
+  auto bare = entry_in(produced);
+  bare.provisional.clear();
+  CHECK(plan_delivery(bare, memory, true).op == outbound_op::post);
+  memory.post_instead = true;
+  CHECK(plan_delivery(entry_in(produced), memory, true).op
+        == outbound_op::post);
+  auto again = entry_in(ambiguous);
+  plan = plan_delivery(again, memory, true);
+  CHECK(plan.op == outbound_op::post);
+  CHECK(plan.text
+        == std::string{"(sent again; you may see this twice)\n\nanswer"});
+  memory.after_restart = true;
+  CHECK(plan_delivery(again, memory, true)
+          .text.starts_with(
+            "(sent again after a restart; you may see this twice)\n"));
+  CHECK(sending_record(again, plan).labelled);
+  auto edit = entry_in(sending);
+  edit.op = outbound_op::edit;
+  edit.ref = "p9";
+  CHECK(plan_delivery(edit, {}, false).ref == "p9");
+  CHECK(plan_delivery(entry_in(sending), {}, true).op == outbound_op::post);
+}
+
+TEST_CASE("what follows from the outcome of a delivery") {
+  using enum delivery_verdict;
+  using enum delivery_fault;
+  constexpr auto definite = failure_certainty::definite;
+  constexpr auto unknown = failure_certainty::unknown;
+  struct row {
+    const char* name;
+    delivery_fault fault;
+    failure_certainty certainty;
+    outbound_op op;
+    bool labelled;
+    platform_id platform;
+    int64_t age_ms;
+    uint32_t attempts;
+    int64_t after_ms;
+    delivery_verdict verdict;
+    int64_t delay_ms;
+  };
+  constexpr auto post = outbound_op::post;
+  constexpr auto edit = outbound_op::edit;
+  constexpr auto telegram = platform_id::telegram;
+  constexpr auto discord = platform_id::discord;
+  const row rows[] = {
+    {"sent", none, definite, post, false, telegram, 0, 0, 0, sent, 0},
+    {"dropped", dropped, definite, post, false, telegram, 0, 0, 0, stopped, 0},
+    {"first retry", retryable, definite, post, false, telegram, 0, 0, 0, retry,
+     1000},
+    {"third retry", retryable, definite, post, false, telegram, 0, 2, 0, retry,
+     4000},
+    {"longest wait", retryable, definite, post, false, telegram, 0, 30, 0,
+     retry, 300'000},
+    {"the platform's wait", retryable, definite, post, false, telegram, 0, 0,
+     7000, retry, 7000},
+    {"a day later", retryable, definite, post, false, telegram, 86'400'000, 9,
+     0, undeliverable, 0},
+    {"permanent", permanent, definite, post, false, telegram, 0, 0, 0,
+     undeliverable, 0},
+    {"message to edit is gone", permanent, definite, edit, false, telegram, 0,
+     0, 0, post_instead, 0},
+    {"unknown post", retryable, unknown, post, false, telegram, 0, 0, 0,
+     ambiguous, 1000},
+    {"unknown and permanent", permanent, unknown, post, false, telegram, 0, 0,
+     0, ambiguous, 1000},
+    {"unknown again", retryable, unknown, post, true, telegram, 0, 1, 0,
+     undeliverable, 0},
+    {"unknown edit", retryable, unknown, edit, false, telegram, 0, 1, 0, retry,
+     2000},
+    {"unknown, nonce", retryable, unknown, post, false, discord, 0, 0, 0, retry,
+     1000},
+  };
+  for (auto& row : rows) {
+    CAPTURE(row.name);
+    auto entry = entry_in(ledger_state::sending);
+    entry.event.address.platform = row.platform;
+    entry.labelled = row.labelled;
+    outbound plan;
+    plan.op = row.op;
+    delivered result;
+    result.fault = row.fault;
+    result.certainty = row.certainty;
+    result.retry_after_ms = row.after_ms;
+    auto step =
+      judge_delivery(entry, plan, result, row.attempts, now + row.age_ms);
+    CHECK(step.verdict == row.verdict);
+    CHECK(step.delay_ms == row.delay_ms);
+  }
+}
+
+TEST_CASE("an error of the transport is uncertain once sending is recorded") {
+  CHECK(outcome_of_error(entry_in(ledger_state::produced), "x").certainty
+        == failure_certainty::definite);
+  CHECK(outcome_of_error(entry_in(ledger_state::sending), "x").certainty
+        == failure_certainty::unknown);
+}
+
+TEST_CASE("the list of unfinished offices") {
+  const std::string one = "v1-slack-c123-f1bbf4ab194ff2ea";
+  const std::string two = "v1-console-local-aeb48c12d1f82266";
+  auto text = print_open_list({one, two, one});
+  CHECK(text
+        == R"({"version":1,"offices":[")" + two + R"(",")" + one + "\"]}\n");
+  CHECK(parse_open_list(text) == std::vector<std::string>{two, one});
+  CHECK(parse_open_list("").empty());
+  CHECK(parse_open_list(R"({"version":2,"offices":[]})").empty());
+  CHECK(parse_open_list(R"({"version":1,"offices":["../x",7]})").empty());
+  CHECK(keys_of_replayed({"conversations/" + one + "/ledger.jsonl",
+                          "conversations/../etc", "events.jsonl",
+                          "conversations/" + one + "/other"})
+        == std::vector<std::string>{one});
+}

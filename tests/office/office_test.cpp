@@ -1,0 +1,649 @@
+#include "messages/limits.hpp"
+#include "messages/text/time_text.hpp"
+#include "tests/office/story.hpp"
+
+#include <caf/all.hpp>
+#include <doctest/doctest.h>
+
+using namespace bureau;
+using namespace bureau::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using texts = std::vector<std::string>;
+
+delivered faulty(delivery_fault fault,
+                 failure_certainty certainty = failure_certainty::definite,
+                 int64_t after_ms = 0) {
+  delivered result;
+  result.fault = fault;
+  result.certainty = certainty;
+  result.retry_after_ms = after_ms;
+  return result;
+}
+
+} // namespace
+
+TEST_CASE("a message is taken, run, answered and logged") {
+  office_world world;
+  office_node node{world};
+  CHECK(node.say("m1", "hi") == "taken");
+  REQUIRE(node.sessions->tickets.size() == 1);
+  CHECK(node.sessions->tickets[0].event.text == "hi");
+  CHECK(node.sessions->tickets[0].attempt == 1);
+  CHECK(node.run("m1", "r1") == "ok");
+  CHECK(node.produce("m1", "r1", "hello ann") == "ok");
+  CHECK(world.shown == texts{"hello ann"});
+  CHECK(world.ledger()
+        == texts{"m1 accepted", "m1 running", "m1 produced", "m1 sending",
+                 "m1 sent"});
+  auto log = world.log();
+  REQUIRE(log.size() == 2);
+  CHECK(log[0].ts == "m1");
+  CHECK(log[0].user_name == "ann");
+  CHECK(log[0].display_name == "Ann");
+  CHECK(log[0].session_key == "local");
+  CHECK_FALSE(log[0].from_bot);
+  CHECK(log[1].user == "bot");
+  CHECK(log[1].from_bot);
+  CHECK(log[1].ts == "ref-1");
+  CHECK(log[1].text == "hello ann");
+  CHECK(log[1].reply_to == "m1");
+  CHECK(log[1].session_key == "local");
+  REQUIRE(node.gate->closed.size() == 1);
+  CHECK(node.gate->closed[0].message_id == "m1");
+  CHECK(node.gate->closed[0].outcome == "sent");
+  CHECK(node.describe().open_entries == 0);
+}
+
+TEST_CASE("the answer replaces the interim message by one edit") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  CHECK(node.produce("m1", "r1", "done", "p1") == "ok");
+  CHECK(world.shown == texts{"edit[p1] done"});
+  CHECK(world.ledger()[3] == "m1 sending(edit)");
+  CHECK(world.log()[1].ts == "p1");
+}
+
+TEST_CASE("a transport without edits gets a post") {
+  office_world world;
+  office_node node{world, [](gate_script& gate) {
+                     gate.streaming = false;
+                   }};
+  node.say("m1");
+  node.run("m1", "r1");
+  node.produce("m1", "r1", "done", "p1");
+  CHECK(world.shown == texts{"done"});
+}
+
+TEST_CASE("a transport that asks no gate is recorded afterwards") {
+  office_world world;
+  office_node node{world, [](gate_script& gate) {
+                     gate.asks_gate = false;
+                   }};
+  node.sessions->automatic = true;
+  CHECK(node.say("m1") == "taken");
+  CHECK(world.ledger().back() == "m1 sent");
+  CHECK(world.ledger()[3] == "m1 sending");
+}
+
+TEST_CASE("a message offered twice is one message, also after a restart") {
+  office_world world;
+  {
+    office_node node{world};
+    node.sessions->automatic = true;
+    CHECK(node.say("m1") == "taken");
+    CHECK(node.say("m1") == "duplicate");
+    auto aside = node.message("m2", "aside");
+    aside.trigger = trigger_class::log_only;
+    CHECK(node.offer(aside) == "logged");
+    CHECK(node.offer(aside) == "duplicate");
+    CHECK(node.sessions->tickets.size() == 1);
+  }
+  office_node node{world};
+  CHECK(node.say("m1") == "duplicate");
+  CHECK(node.say("m2") == "duplicate");
+  CHECK(node.sessions->tickets.empty());
+  CHECK(world.count("answer to m1") == 1);
+  CHECK(world.log().size() == 3);
+}
+
+TEST_CASE("two copies on their way to the disk share one fate") {
+  office_world world;
+  office_node node{world};
+  auto first = node.self->request(node.offices_handle, caf::infinite,
+                                  atom::intake_v, node.message("m1"));
+  auto second = node.self->request(node.offices_handle, caf::infinite,
+                                   atom::intake_v, node.message("m1"));
+  node.settle();
+  texts outcomes;
+  auto note = [&](const intake_reply& reply) {
+    outcomes.push_back(to_string(reply.outcome));
+  };
+  auto fail = [](const caf::error& reason) {
+    FAIL(sentence_of(reason));
+  };
+  first.receive(note, fail);
+  second.receive(note, fail);
+  CHECK(outcomes == texts{"taken", "duplicate"});
+  CHECK(node.sessions->tickets.size() == 1);
+  CHECK(world.log().size() == 1);
+}
+
+TEST_CASE("a full disk takes nothing, and a later offer is taken") {
+  office_world world;
+  office_node node{world};
+  CHECK(node.say("m0") == "taken");
+  node.journal_log->broken = true;
+  CHECK(node.say("m1") == "disk");
+  CHECK(node.sessions->tickets.size() == 1);
+  node.journal_log->broken = false;
+  CHECK(node.sessions->tickets.size() == 1);
+  CHECK(node.say("m1") == "taken");
+  CHECK(node.sessions->tickets.size() == 2);
+  CHECK(world.log().size() == 2);
+}
+
+TEST_CASE("a log line that fails after the ledger line is not taken either") {
+  office_world world;
+  office_node node{world};
+  CHECK(node.say("m0") == "taken");
+  node.journal_log->breaks_after = 1;
+  CHECK(node.say("m1") == "disk");
+  node.journal_log->broken = false;
+  node.journal_log->breaks_after = -1;
+  CHECK(node.say("m1") == "taken");
+  CHECK(node.sessions->tickets.size() == 2);
+  CHECK(world.log().back().ts == "m1");
+  node.run("m0", "r0");
+  node.produce("m0", "r0", "a0");
+  node.run("m1", "r1");
+  node.produce("m1", "r1", "a1");
+  CHECK(world.shown == texts{"a0", "a1"});
+}
+
+TEST_CASE("torn ends of both files are mended before the next line") {
+  office_world world;
+  {
+    office_node node{world};
+    node.sessions->automatic = true;
+    node.say("m1");
+  }
+  put_file(world.log_path(), get_file(world.log_path()) + R"({"date":"20)");
+  put_file(world.ledger_path(), get_file(world.ledger_path()) + R"({"v":1,)");
+  office_node node{world};
+  node.sessions->automatic = true;
+  CHECK(node.say("m2") == "taken");
+  CHECK(world.log().back().reply_to == "m2");
+  CHECK(world.ledger().back() == "m2 sent");
+}
+
+TEST_CASE("messages with a foreign identity leave no trace") {
+  office_world world;
+  office_node node{world};
+  auto wrong = node.message("m1");
+  wrong.event.session_key = "other:1";
+  CHECK(node.offer(wrong) == "bad_identity");
+  wrong = node.message("m1");
+  wrong.event.address.conversation_id = "a/b";
+  CHECK(node.offer(wrong) == "bad_identity");
+  CHECK(get_file(world.log_path()) == "");
+}
+
+// -- stop ---------------------------------------------------------------------
+
+TEST_CASE("stop ends the running turn and leaves what waits") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.say("m2");
+  node.run("m1", "r1");
+  CHECK(node.say("s1", "stop") == "stopped");
+  REQUIRE(node.sessions->stops.size() == 1);
+  CHECK(node.sessions->stops[0].message_id == "m1");
+  CHECK(node.sessions->stops[0].session_key == "local");
+  CHECK(node.sessions->stops[0].target.text == R"({"to":"s1"})");
+  CHECK(node.fail_turn("m1", "stopped") == "ok");
+  CHECK(node.fail_turn("m1", "stopped") == "ok");
+  CHECK(world.ledger().back() == "m1 dead(stopped, told)");
+  CHECK(node.describe().open_entries == 1);
+  CHECK(world.shown.empty());
+  CHECK(world.log().back().ts == "s1");
+  CHECK(node.say("s1", "stop") == "duplicate");
+}
+
+TEST_CASE("stop names the first waiting turn when none runs") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.say("m2");
+  CHECK(node.say("s1", "/stop") == "stopped");
+  REQUIRE(node.sessions->stops.size() == 1);
+  CHECK(node.sessions->stops[0].message_id == "m1");
+}
+
+TEST_CASE("stop without a turn says so to whoever addressed it") {
+  office_world world;
+  office_node node{world};
+  CHECK(node.say("s1", "stop") == "stopped");
+  CHECK(world.shown == texts{"_Nothing running._"});
+  auto aside = node.message("s2", "stop");
+  aside.magic_addressed = false;
+  CHECK(node.offer(aside) == "stopped");
+  CHECK(world.shown.size() == 1);
+  CHECK(world.log().size() == 2);
+}
+
+TEST_CASE("stop closes a turn that no session has yet") {
+  office_world world;
+  office_node node{world, {}, false};
+  CHECK(node.say("m1") == "taken");
+  CHECK(node.say("s1", "stop") == "stopped");
+  CHECK(world.ledger().back() == "m1 dead(stopped, told)");
+  node.attach();
+  CHECK(node.sessions->tickets.empty());
+}
+
+TEST_CASE("stop reaches a turn that is still on its way to the disk") {
+  office_world world;
+  office_node node{world};
+  node.say("m0");
+  node.run("m0", "r0");
+  node.produce("m0", "r0", "a0");
+  auto first = node.self->request(node.offices_handle, caf::infinite,
+                                  atom::intake_v, node.message("m1"));
+  auto stop = node.self->request(node.offices_handle, caf::infinite,
+                                 atom::intake_v, node.message("s1", "stop"));
+  node.settle();
+  first.receive(
+    [](const intake_reply& reply) {
+      CHECK(reply.outcome == intake_outcome::taken);
+    },
+    [](const caf::error& reason) { FAIL(sentence_of(reason)); });
+  stop.receive(
+    [](const intake_reply& reply) {
+      CHECK(reply.outcome == intake_outcome::stopped);
+    },
+    [](const caf::error& reason) { FAIL(sentence_of(reason)); });
+  auto told = world.count("_Stopped._") + node.sessions->stops.size();
+  CHECK(told == 1);
+  CHECK(world.count("_Nothing running._") == 0);
+}
+
+TEST_CASE("a stop has happened even when the log is full") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  node.journal_log->broken = true;
+  CHECK(node.say("s1", "stop") == "stopped");
+  CHECK(node.sessions->stops.size() == 1);
+}
+
+TEST_CASE("stop from the top finds the only thread that runs") {
+  office_world world;
+  office_node node{world};
+  node.say("m1", "hi", "local:t1");
+  node.run("m1", "r1", 1, "local:t1");
+  CHECK(node.say("s1", "stop") == "stopped");
+  REQUIRE(node.sessions->stops.size() == 1);
+  CHECK(node.sessions->stops[0].session_key == "local:t1");
+  CHECK(node.say("s2", "stop", "local:t2") == "stopped");
+  CHECK(node.sessions->stops.size() == 1);
+  CHECK(world.count("_Nothing running._") == 1);
+}
+
+// -- delivery -----------------------------------------------------------------
+
+TEST_CASE("a retryable failure is repeated with growing waits") {
+  office_world world;
+  office_node node{world};
+  for (int i = 0; i < 3; ++i)
+    node.gate->outcomes.push_back(faulty(delivery_fault::retryable));
+  node.sessions->automatic = true;
+  node.say("m1");
+  CHECK(world.shown.empty());
+  node.advance(999ms);
+  CHECK(node.gate->operations.size() == 1);
+  node.advance(1ms);
+  CHECK(node.gate->operations.size() == 2);
+  node.advance(2s);
+  CHECK(node.gate->operations.size() == 3);
+  node.advance(4s);
+  CHECK(world.shown == texts{"answer to m1"});
+  CHECK(world.ledger().back() == "m1 sent");
+}
+
+TEST_CASE("the wait of a platform is kept") {
+  office_world world;
+  office_node node{world};
+  node.gate->outcomes.push_back(
+    faulty(delivery_fault::retryable, failure_certainty::definite, 30'000));
+  node.sessions->automatic = true;
+  node.say("m1");
+  node.advance(29'999ms);
+  CHECK(world.shown.empty());
+  node.advance(1ms);
+  CHECK(world.shown.size() == 1);
+}
+
+TEST_CASE("an answer that fails for a day is given up") {
+  office_world world;
+  office_node node{world};
+  for (int i = 0; i < 400; ++i)
+    node.gate->outcomes.push_back(faulty(delivery_fault::retryable));
+  node.sessions->automatic = true;
+  node.say("m1");
+  node.advance(25h);
+  CHECK(world.ledger().back() == "m1 dead(undeliverable)");
+  CHECK(node.gate->closed.back().outcome == "undeliverable");
+  CHECK(node.describe().open_entries == 0);
+}
+
+TEST_CASE("a permanent failure ends the answer") {
+  office_world world;
+  office_node node{world};
+  node.gate->outcomes.push_back(faulty(delivery_fault::permanent));
+  node.sessions->automatic = true;
+  node.say("m1");
+  CHECK(world.ledger().back() == "m1 dead(undeliverable)");
+}
+
+TEST_CASE("an edit whose message is gone becomes a post") {
+  office_world world;
+  office_node node{world};
+  node.gate->outcomes.push_back(faulty(delivery_fault::permanent));
+  node.sessions->automatic = true;
+  node.sessions->provisional = "p1";
+  node.say("m1");
+  CHECK(world.shown == texts{"answer to m1"});
+  CHECK(node.gate->operations.size() == 2);
+}
+
+TEST_CASE("an uncertain post is sent once more, with a label") {
+  office_world world;
+  office_node node{world};
+  node.gate->outcomes.push_back(
+    faulty(delivery_fault::retryable, failure_certainty::unknown));
+  node.sessions->automatic = true;
+  node.say("m1");
+  CHECK(world.ledger().back() == "m1 ambiguous");
+  node.advance(1s);
+  CHECK(world.shown
+        == texts{"(sent again; you may see this twice)\n\nanswer to m1"});
+  auto ledger = world.ledger();
+  CHECK(ledger[ledger.size() - 2] == "m1 sending(labelled)");
+  CHECK(ledger.back() == "m1 sent");
+  CHECK(world.log().back().text == "answer to m1");
+}
+
+TEST_CASE("a second uncertainty is the last") {
+  office_world world;
+  office_node node{world};
+  for (int i = 0; i < 2; ++i)
+    node.gate->outcomes.push_back(
+      faulty(delivery_fault::retryable, failure_certainty::unknown));
+  node.sessions->automatic = true;
+  node.say("m1");
+  node.advance(1min);
+  CHECK(world.ledger().back() == "m1 dead(undeliverable)");
+  CHECK(node.gate->operations.size() == 2);
+}
+
+TEST_CASE("answers of one session keep their order") {
+  office_world world;
+  office_node node{world};
+  node.gate->outcomes.push_back(faulty(delivery_fault::retryable));
+  node.sessions->automatic = true;
+  node.say("m1");
+  node.say("m2");
+  CHECK(world.shown.empty());
+  node.say("m3", "hi", "local:t1");
+  CHECK(world.shown == texts{"answer to m3"});
+  node.advance(1s);
+  CHECK(world.shown == texts{"answer to m3", "answer to m1", "answer to m2"});
+}
+
+TEST_CASE("an answer that its transport dropped was stopped") {
+  office_world world;
+  office_node node{world};
+  node.gate->outcomes.push_back(faulty(delivery_fault::dropped));
+  node.sessions->automatic = true;
+  node.say("m1");
+  CHECK(world.ledger().back() == "m1 dead(stopped, told)");
+}
+
+TEST_CASE("a silent answer is closed and never sent") {
+  office_world world;
+  {
+    office_node node{world};
+    node.sessions->automatic = true;
+    node.sessions->silent = {"m1"};
+    CHECK(node.say("m1") == "taken");
+    CHECK(world.ledger().back() == "m1 sent(silent)");
+    CHECK(node.gate->closed.back().outcome == "silent");
+  }
+  office_node node{world};
+  CHECK(world.shown.empty());
+  CHECK(world.log().size() == 1);
+}
+
+TEST_CASE("an answer closes the messages that it covers") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.say("m2");
+  node.run("m1", "r1");
+  node.say("m3");
+  CHECK(node.produce("m1", "r1", "all", "", {"m2", "m3"}) == "ok");
+  auto ledger = world.ledger();
+  CHECK(std::count(ledger.begin(), ledger.end(), "m2 sent(collected)") == 1);
+  CHECK(std::count(ledger.begin(), ledger.end(), "m3 sent(steered)") == 1);
+  CHECK(node.describe().open_entries == 0);
+  CHECK(node.gate->closed.size() == 3);
+}
+
+TEST_CASE("the gate opens only for the answer that is due") {
+  office_world world;
+  office_node node{world};
+  CHECK(node.may_send("m1", "r1") == "aborted");
+  node.gate->stall_before_gate = true;
+  node.say("m1");
+  CHECK(node.may_send("m1", "r1") == "aborted");
+  node.run("m1", "r1");
+  CHECK(node.may_send("m1", "r1") == "aborted");
+  node.produce("m1", "r1", "a");
+  CHECK(node.may_send("m1", "other") == "aborted");
+  CHECK(node.may_send("m1", "r1") == "ok");
+  CHECK(node.may_send("m1", "r1") == "ok");
+  CHECK(world.ledger().back() == "m1 sending");
+}
+
+TEST_CASE("the gate stays shut while the disk refuses") {
+  office_world world;
+  office_node node{world};
+  node.gate->stall_before_gate = true;
+  node.sessions->automatic = true;
+  node.say("m1");
+  node.journal_log->broken = true;
+  CHECK(node.may_send("m1", "run-m1-1") == "disk");
+  node.journal_log->broken = false;
+  CHECK(node.may_send("m1", "run-m1-1") == "ok");
+}
+
+TEST_CASE("facts that contradict the ledger are refused") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  CHECK(node.produce("m1", "r1", "early") == "conflict");
+  CHECK(node.run("m1", "r1") == "ok");
+  CHECK(node.run("m1", "r2") == "conflict");
+  CHECK(node.run("m9", "r9") == "conflict");
+  CHECK(node.produce("m1", "r2", "foreign") == "conflict");
+  CHECK(node.fail_turn("m1", "bored") == "conflict");
+  CHECK(node.produce("m1", "r1", "a") == "ok");
+  CHECK(node.fail_turn("m1", "stopped") == "ok");
+  CHECK(world.shown == texts{"a"});
+}
+
+TEST_CASE("a full disk fails the answer of a run and keeps the entry") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  node.journal_log->broken = true;
+  CHECK(node.produce("m1", "r1", "a") == "disk");
+  node.journal_log->broken = false;
+  CHECK(node.produce("m1", "r1", "a") == "ok");
+  CHECK(world.shown == texts{"a"});
+}
+
+// -- sessions -----------------------------------------------------------------
+
+TEST_CASE("a session that dies loses its run and nothing else") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.say("m2");
+  node.run("m1", "r1");
+  node.self->send_exit(node.sessions->handles["local"],
+                       make_failure(errc::internal, "crash"));
+  node.settle();
+  CHECK(world.shown
+        == texts{"I was interrupted by an internal error before I finished "
+                 "this. Send it again to retry."});
+  CHECK(world.ledger().back() == "m1 dead(interrupted, told)");
+  CHECK(node.sessions->spawned == 2);
+  REQUIRE(node.sessions->tickets.size() == 3);
+  CHECK(node.sessions->tickets[2].event.message_id == "m2");
+}
+
+TEST_CASE("a message that kills every session is given up") {
+  office_world world;
+  office_node node{world};
+  node.sessions->dies = true;
+  CHECK(node.say("m1") == "taken");
+  CHECK(node.sessions->spawned == limits::session_deaths);
+  CHECK(world.ledger().back() == "m1 dead(interrupted, told)");
+  node.sessions->dies = false;
+  node.sessions->automatic = true;
+  CHECK(node.say("m2") == "taken");
+  CHECK(world.shown.back() == "answer to m2");
+}
+
+TEST_CASE("a notice that the platform refuses is not told") {
+  office_world world;
+  office_node node{world};
+  node.gate->asks_gate = true;
+  node.say("m1");
+  node.run("m1", "r1");
+  node.self->send_exit(node.transport, caf::exit_reason::kill);
+  node.self->send_exit(node.sessions->handles["local"],
+                       make_failure(errc::internal, "crash"));
+  node.settle();
+  node.advance(1min);
+  CHECK(world.ledger().back() == "m1 dead(interrupted)");
+}
+
+TEST_CASE("an idle office sleeps and wakes for the next message") {
+  office_world world;
+  office_node node{world};
+  node.sessions->automatic = true;
+  node.say("m1");
+  CHECK(node.describe().offices_active == 1);
+  node.advance(12min);
+  CHECK(node.describe().offices_active == 0);
+  CHECK(node.describe().offices_known == 1);
+  CHECK(node.say("m1") == "duplicate");
+  CHECK(node.say("m2") == "taken");
+  CHECK(world.shown.size() == 2);
+}
+
+TEST_CASE("an office with unfinished work does not sleep") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.advance(1h);
+  CHECK(node.describe().offices_active == 1);
+  CHECK(node.run("m1", "r1") == "ok");
+}
+
+TEST_CASE("an idle session ends while its office works on") {
+  office_world world;
+  office_node node{world};
+  node.say("m1", "hi", "local:t1");
+  node.run("m1", "r1", 1, "local:t1");
+  node.produce("m1", "r1", "a");
+  node.say("m2");
+  node.advance(12min);
+  CHECK(node.sessions->drains == texts{"local:t1 close"});
+  CHECK(node.describe().sessions.size() == 1);
+  node.sessions->automatic = true;
+  CHECK(node.say("m3", "hi", "local:t1") == "taken");
+  CHECK(node.sessions->spawned == 3);
+}
+
+TEST_CASE("an office that cannot read its files tells the asker why") {
+  office_world world;
+  office_node node{world};
+  node.disk->fail_named("make_directory_below", EIO);
+  CHECK(node.say("m1") == "disk");
+  node.disk->heal();
+  CHECK(node.say("m1") == "taken");
+}
+
+// -- drain --------------------------------------------------------------------
+
+TEST_CASE("a drain takes nothing new and starts no turn") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  auto report = node.drain(drain_phase::hold);
+  CHECK(report.running == 1);
+  CHECK(report.open_entries == 1);
+  CHECK(node.say("m2") == "shutting_down");
+  CHECK(node.sessions->drains == texts{"local hold"});
+  CHECK(node.produce("m1", "r1", "a") == "ok");
+  CHECK(world.shown == texts{"a"});
+  node.drain(drain_phase::abort);
+  report = node.drain(drain_phase::close);
+  CHECK(report.open_entries == 0);
+  CHECK(node.sessions->drains
+        == texts{"local hold", "local abort", "local close"});
+}
+
+TEST_CASE("after the last phase the gate is shut") {
+  office_world world;
+  office_node node{world};
+  node.gate->stall_before_gate = true;
+  node.sessions->automatic = true;
+  node.say("m1");
+  auto report = node.drain(drain_phase::close);
+  CHECK(report.delivering == 1);
+  CHECK(report.sending == 0);
+  CHECK(node.may_send("m1", "run-m1-1") == "shutting_down");
+}
+
+// -- metrics and bounds -------------------------------------------------------
+
+TEST_CASE("a long ledger is rewritten and goes on") {
+  office_world world;
+  {
+    office_node node{world};
+    node.sessions->automatic = true;
+    std::string text(100'000, 'x');
+    for (int i = 0; i < 12; ++i)
+      CHECK(node.say("m" + std::to_string(i), text) == "taken");
+    CHECK(node.journal_log->seals.size() == 1);
+    CHECK(get_file(world.ledger_path()).size() < 400'000);
+    CHECK(world.shown.size() == 12);
+  }
+  office_node node{world};
+  CHECK(node.say("m0") == "duplicate");
+  CHECK(node.say("m11") == "duplicate");
+  CHECK(world.shown.size() == 12);
+}

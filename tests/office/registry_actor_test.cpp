@@ -1,0 +1,180 @@
+#include "actors/office/registry.hpp"
+#include "actors/office/registry_store.hpp"
+#include "config/os/posix_file_system.hpp"
+#include "messages/identity/workspace.hpp"
+#include "tests/support/faulty_file_system.hpp"
+#include "tests/support/inline_files.hpp"
+#include "tests/support/node_fixture.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+#include <caf/all.hpp>
+#include <doctest/doctest.h>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+
+using namespace bureau;
+using namespace bureau::test;
+using enum bureau::platform_id;
+
+namespace {
+
+struct registry_story : node_fixture {
+  scratch_directory scratch;
+  std::shared_ptr<faulty_file_system> disk =
+    std::make_shared<faulty_file_system>(
+      std::make_shared<os::posix_file_system>());
+  std::shared_ptr<files_probe> jobs = std::make_shared<files_probe>();
+  workspace place = make_workspace(scratch / "w", scratch / "s");
+  registry_actor handle;
+
+  registry_story() {
+    std::filesystem::create_directories(place.root);
+    std::filesystem::create_directories(place.state_dir);
+    start({});
+  }
+
+  ~registry_story() {
+    self->send_exit(handle, caf::exit_reason::user_shutdown);
+  }
+
+  void start(registry_state state) {
+    auto files = spawn_inline_files(*system, disk, chance, jobs);
+    handle =
+      offices::spawn_registry(*system, {place, std::move(state), files, wall});
+  }
+
+  std::string ensure(const office_address& address) {
+    std::string result;
+    ask(
+      handle, [&](const office& made) { result = made.dir; },
+      [&](const caf::error& reason) { result = sentence_of(reason); },
+      atom::ensure_v, address);
+    return result;
+  }
+
+  registry_state on_disk() {
+    auto text = get_file(place.state_dir + "/office-registry.json");
+    if (text.empty())
+      return {};
+    auto parsed = parse_registry(text, "r");
+    REQUIRE(parsed);
+    return parsed.state;
+  }
+
+  size_t jobs_of(file_op op) const {
+    return static_cast<size_t>(
+      std::count_if(jobs->jobs.begin(), jobs->jobs.end(),
+                    [&](const file_job& job) { return job.op == op; }));
+  }
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE_FIXTURE(registry_story, "an office is recorded, then made") {
+  auto dir = ensure({slack, "C77"});
+  CHECK(dir == place.root + "/v1-slack-c77-ace00909a09337b5");
+  CHECK(std::filesystem::is_directory(dir));
+  struct stat facts {};
+  ::lstat(dir.c_str(), &facts);
+  CHECK((facts.st_mode & 07777u) == 0700);
+  REQUIRE(on_disk().offices.size() == 1);
+  CHECK(on_disk().offices[0].recorded_at == "2026-01-01T00:00:00.000Z");
+}
+
+TEST_CASE_FIXTURE(registry_story, "a directory that fails leaves its record") {
+  disk->fail_named("make_directory_below", EIO);
+  CHECK(contains(ensure({slack, "C77"}), "cannot be made"));
+  CHECK(on_disk().offices.size() == 1);
+  CHECK_FALSE(
+    std::filesystem::exists(place.root + "/v1-slack-c77-ace00909a09337b5"));
+  disk->heal();
+  CHECK(std::filesystem::is_directory(ensure({slack, "C77"})));
+  CHECK(jobs_of(file_op::write_atomic) == 1);
+}
+
+TEST_CASE_FIXTURE(registry_story, "without a record there is no directory") {
+  disk->fail_named("rename_below", ENOSPC);
+  CHECK(contains(ensure({slack, "C77"}), "registry cannot be written"));
+  CHECK_FALSE(
+    std::filesystem::exists(place.root + "/v1-slack-c77-ace00909a09337b5"));
+  disk->heal();
+  ensure({slack, "C77"});
+  CHECK(on_disk().offices.size() == 1);
+}
+
+TEST_CASE_FIXTURE(registry_story, "a known office costs no write") {
+  auto dir = ensure({slack, "C77"});
+  CHECK(ensure({slack, "C77"}) == dir);
+  CHECK(jobs_of(file_op::write_atomic) == 1);
+  std::filesystem::remove(dir);
+  CHECK(ensure({slack, "C77"}) == dir);
+  CHECK(std::filesystem::is_directory(dir));
+  CHECK(on_disk().offices.size() == 1);
+}
+
+TEST_CASE_FIXTURE(registry_story, "something else in the place of an office") {
+  auto dir = place.root + "/v1-slack-c77-ace00909a09337b5";
+  std::filesystem::create_directories(scratch / "target");
+  std::filesystem::create_directory_symlink(scratch / "target", dir);
+  CHECK(contains(ensure({slack, "C77"}), "regular non-symlink directory"));
+  CHECK(std::filesystem::is_empty(scratch / "target"));
+  std::filesystem::remove(dir);
+  put_file(dir, "file");
+  CHECK(contains(ensure({slack, "C77"}), "regular non-symlink directory"));
+  CHECK(get_file(dir) == "file");
+}
+
+TEST_CASE_FIXTURE(registry_story, "a bad id is refused before anything") {
+  CHECK(contains(ensure({slack, "a/b"}), "path separator"));
+  CHECK(jobs->jobs.empty());
+}
+
+TEST_CASE_FIXTURE(registry_story, "a hundred askers make one record") {
+  for (int i = 0; i < 100; ++i)
+    caf::anon_send(caf::actor_cast<caf::actor>(handle), atom::ensure_v,
+                   office_address{slack, "C77"});
+  settle();
+  CHECK(on_disk().offices.size() == 1);
+  CHECK(jobs_of(file_op::write_atomic) == 1);
+  CHECK(jobs_of(file_op::ensure_directory) == 100);
+}
+
+TEST_CASE_FIXTURE(registry_story,
+                  "offices that arrive together share a write") {
+  for (int i = 0; i < 50; ++i)
+    caf::anon_send(caf::actor_cast<caf::actor>(handle), atom::ensure_v,
+                   office_address{slack, "C" + std::to_string(i)});
+  settle();
+  CHECK(on_disk().offices.size() == 50);
+  CHECK(jobs_of(file_op::write_atomic) == 2);
+}
+
+TEST_CASE_FIXTURE(registry_story, "ten thousand known offices") {
+  registry_state state;
+  for (int i = 0; i < 10'000; ++i)
+    state.offices.push_back(
+      {{telegram, std::to_string(i)}, "2026-01-01T00:00:00.000Z"});
+  put_file(place.state_dir + "/office-registry.json", print_registry(state));
+  auto parsed = on_disk();
+  CHECK(parsed == state);
+  self->send_exit(handle, caf::exit_reason::user_shutdown);
+  start(std::move(parsed));
+  ensure({telegram, "9999"});
+  CHECK(jobs_of(file_op::write_atomic) == 0);
+  ensure({telegram, "new"});
+  CHECK(jobs_of(file_op::write_atomic) == 1);
+  CHECK(on_disk().offices.size() == 10'001);
+  ask(
+    handle,
+    [](const office_inventory& inventory) {
+      CHECK(inventory.offices.size() == 10'001);
+    },
+    [](const caf::error& reason) { FAIL(sentence_of(reason)); }, atom::list_v);
+}
