@@ -90,7 +90,7 @@ std::string take_lock(boot_result& result) {
 std::string replay(boot_result& result) {
   const auto& boot = *result.config;
   auto& disk = *result.ports.disk;
-  os::sweep_stale_temporaries(disk, boot.state_dir, "office-registry.json");
+  os::sweep_stale_temporaries(disk, boot.state_dir);
   auto report = io::replay_journal(disk, boot.state_dir, boot.workspace_root);
   if (report.failure)
     return sentence_of(report.failure);

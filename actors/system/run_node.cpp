@@ -19,6 +19,7 @@
 
 #include <poll.h>
 #include <termios.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -26,7 +27,6 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 
 namespace bureau::system {
 
@@ -110,6 +110,12 @@ metrics_actor start_metrics(caf::actor_system& system, int64_t started_ms,
   });
 }
 
+/// Scheduler threads: one a core, at least two (decision B18).
+size_t worker_count() {
+  auto cores = ::sysconf(_SC_NPROCESSORS_ONLN);
+  return cores > 2 ? static_cast<size_t>(cores) : size_t{2};
+}
+
 /// Waits for the last actors. The system's destructor would wait for ever; an
 /// actor that does not end is a fault of ours that must not hold the process.
 void await_end(caf::actor_system& system, int code) {
@@ -128,8 +134,7 @@ void await_end(caf::actor_system& system, int code) {
 int serve(boot_result& boot) {
   terminal_memory terminal;
   main_events events;
-  kit::system_config settings{
-    std::max(2u, std::thread::hardware_concurrency())};
+  kit::system_config settings{worker_count()};
   caf::actor_system system{settings};
   std::atomic<int> exit_code{0};
   {

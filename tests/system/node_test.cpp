@@ -87,12 +87,6 @@ struct scripted_adapter_state {
             [this](atom::stop) { return note("adapter stop"); },
             [](atom::status) {
               return status_line{"adapter", "ok", ""};
-            },
-            [](atom::deliver, const outbound&) { return delivered{}; },
-            [](atom::drop, const std::string&) {},
-            [](atom::closed, const closed_entry&) {},
-            [](atom::config) {
-              return transport_info{};
             }};
   }
 };
