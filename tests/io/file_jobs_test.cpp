@@ -253,7 +253,7 @@ TEST_CASE("replace writes a mounted file in place") {
   job_world world;
   put_file(world.inside("f"), "a longer old content");
   // What a rename over a mount point says.
-  world.fs->fail_named("rename", EBUSY);
+  world.fs->fail_named("rename_below", EBUSY);
   auto job = world.job(file_op::replace, "f");
   job.bytes = "new";
   struct stat before {};

@@ -276,7 +276,6 @@ TEST_CASE("nobody listening is a connect error, plain text a TLS error") {
   world.start(world.request("http://127.0.0.1:" + port + "/"));
   CHECK(world.next_done().error == http_error::connect);
   loopback_server server{[](connection& peer) {
-    peer.read_request();
     peer.answer("HTTP/1.1 200 OK", "", "");
   }};
   world.start(

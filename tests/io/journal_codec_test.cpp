@@ -82,11 +82,12 @@ TEST_CASE("a segment cut anywhere yields the whole frames before the cut") {
     auto read = io::decode_segment(std::string_view{bytes}.substr(0, length));
     size_t expected = 0;
     size_t end = 0;
-    for (const auto& frame : frames)
-      if (end + frame.size() <= length) {
-        end += frame.size();
-        ++expected;
-      }
+    for (const auto& frame : frames) {
+      if (end + frame.size() > length)
+        break;
+      end += frame.size();
+      ++expected;
+    }
     CHECK(read.frames == expected);
     CHECK(read.whole_bytes == end);
     CHECK(read.torn == (end < length));

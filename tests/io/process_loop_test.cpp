@@ -261,7 +261,7 @@ TEST_CASE("a child starts in its directory, group and session") {
   process_world world;
   test::scratch_directory scratch;
   auto spec = world.shell("pwd; cut -d' ' -f1,5,6 /proc/$$/stat; "
-                          "grep -E 'SigBlk|SigIgn' /proc/$$/status");
+                          "exec grep -E 'SigBlk|SigIgn' /proc/self/status");
   spec.cwd = scratch.path();
   auto grouped = world.run(spec);
   REQUIRE(grouped);
@@ -275,7 +275,10 @@ TEST_CASE("a child starts in its directory, group and session") {
   CHECK(group == pid);
   CHECK(session == ::getsid(0));
   CHECK(lines[2] == "SigBlk:\t0000000000000000");
-  CHECK(lines[3] == "SigIgn:\t0000000000000000");
+  // Signals 32 and 33 belong to the C library; whoever started the tests may
+  // have left them ignored, and nothing can reset them.
+  auto ignored = std::stoull(lines[3].substr(lines[3].find('\t')), nullptr, 16);
+  CHECK((ignored & ~0x180000000ull) == 0);
   spec = world.shell("cut -d' ' -f1,5,6 /proc/$$/stat");
   spec.new_session = true;
   std::istringstream{world.run(spec)->out} >> pid >> group >> session;

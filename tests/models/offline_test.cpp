@@ -223,7 +223,9 @@ TEST_CASE_FIXTURE(test::node_fixture, "the offline call can be cancelled") {
   auto heard = std::make_shared<test::sink_record>();
   auto sink = test::spawn_recorder(*system, heard);
   auto factory = models::make_model_factory({}, {}, wall, chance, {});
-  auto call = factory(*system, offline_request(stamp + "run: ls"), sink);
+  // Long enough that it is still being told when the cancel arrives.
+  auto command = "run: echo " + std::string(400, 'x');
+  auto call = factory(*system, offline_request(stamp + command), sink);
   while (heard->events.size() < 3)
     REQUIRE(scheduler.try_run_once());
   self->send<caf::message_priority::high>(call, atom::cancel_v);
