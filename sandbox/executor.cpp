@@ -506,6 +506,8 @@ private:
     child_end end,
     const std::function<void(program_output, const caf::error&)>& action) {
     if (end.fault) {
+      if (code_of(end.fault) == errc::spawn_failed)
+        readiness_ = readiness::unprepared;
       action({}, make_failure(code_of(end.fault),
                               file_sentence(doing, path, code_of(end.fault),
                                             sentence_of(end.fault))));

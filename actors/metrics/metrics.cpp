@@ -137,6 +137,13 @@ struct metrics_state {
   }
 
   void add(const metric_sample& sample) {
+    // Many senders of one gauge add their changes: the order does not matter.
+    if (known(sample, metric_kind::gauge)) {
+      families[static_cast<size_t>(sample.id)]
+        .gauge->Add(labels_of(sample))
+        .Increment(exposed(sample));
+      return;
+    }
     if (known(sample, metric_kind::counter) && sample.value > 0)
       families[static_cast<size_t>(sample.id)]
         .counter->Add(labels_of(sample))

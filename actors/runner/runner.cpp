@@ -271,7 +271,7 @@ void runner_state::ensure_responder() {
   args.provisional = ticket.provisional;
   args.owner = args_.owner;
   args.transport = args_.transport;
-  args.info = *transport_;
+  args.info = transport_;
   if (active_->settings.output_mode == "final")
     args.info.streaming = false;
   active_->responder = deps_.responders(self_->system(), args);

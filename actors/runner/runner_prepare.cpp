@@ -9,7 +9,7 @@
 namespace bureau::runner {
 
 void runner_state::learn_transport() {
-  if (transport_) {
+  if (transport_known_) {
     resolve_settings();
     return;
   }
@@ -17,14 +17,14 @@ void runner_state::learn_transport() {
     args_.transport,
     [this](const transport_info& info) {
       transport_ = info;
+      transport_known_ = true;
       resolve_settings();
     },
     [this](const caf::error&) {
       // The final answer waits in the ledger; nothing else can be shown.
-      transport_info blind;
-      blind.platform = args_.place.address.platform;
-      blind.streaming = false;
-      transport_ = blind;
+      transport_ = {};
+      transport_.platform = args_.place.address.platform;
+      transport_.streaming = false;
       resolve_settings();
     },
     atom::config_v);

@@ -146,7 +146,8 @@ private:
   runner_deps deps_;
   runner_args args_;
   std::string label_;
-  std::optional<transport_info> transport_;
+  transport_info transport_;
+  bool transport_known_ = false;
   // -- kept between runs ------------------------------------------------------
   executor_actor executor_;
   /// Network and door that the executor was made for.

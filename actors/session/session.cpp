@@ -35,6 +35,7 @@ public:
   explicit session_state(pointer self) : self_(self) {}
 
   ~session_state() {
+    count_changes(0, 0);
     if (runner_)
       caf::anon_send_exit(runner_, caf::exit_reason::user_shutdown);
     if (store_)
@@ -119,6 +120,10 @@ private:
       reported_ = now_seen;
       self_->send(args_.owner, atom::settled_v, std::move(now_seen));
     }
+    auto phase = core_->phase();
+    auto active =
+      phase == session_phase::running || phase == session_phase::stopping;
+    count_changes(active ? 1 : 0, reported_.waiting);
     std::erase_if(drains_, [this](const open_drain& entry) {
       if (!core_->holds(entry.phase))
         return false;
@@ -325,6 +330,18 @@ private:
       record_dead(std::move(fact));
   }
 
+  /// Keeps the gauges of the process right by what changed here.
+  void count_changes(int64_t active, int64_t waiting) {
+    auto change = [this](metric id, int64_t& before, int64_t after) {
+      auto difference = after - std::exchange(before, after);
+      if (difference != 0 && deps_.metrics)
+        caf::anon_send(deps_.metrics, atom::add_v,
+                       metric_sample{id, {}, difference});
+    };
+    change(metric::sessions_active, active_counted_, active);
+    change(metric::queue_waiting, waiting_counted_, waiting);
+  }
+
   int64_t now() const { return deps_.wall->now_ms(); }
 
   pointer self_;
@@ -338,6 +355,8 @@ private:
   std::deque<session_effect> todo_;
   bool busy_ = false;
   session_snapshot reported_;
+  int64_t active_counted_ = 0;
+  int64_t waiting_counted_ = 0;
   std::vector<open_drain> drains_;
   kit::promise_guard<caf::ok_atom> promises_;
   std::deque<turn_dead> unrecorded_;

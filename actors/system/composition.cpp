@@ -29,6 +29,19 @@ sandbox::executor_deps executor_deps_of(const boot_result& boot,
   return {parts.processes.host, parts.files, parts.metrics, boot.ports.chance};
 }
 
+sandbox::probe_report probe_once(caf::actor_system& system,
+                                 const boot_result& boot,
+                                 const runtime& parts) {
+  auto promise = std::make_shared<std::promise<sandbox::probe_report>>();
+  auto answer = promise->get_future();
+  sandbox::probe_bwrap(system, executor_deps_of(boot, parts),
+                       boot.sandbox.bwrap, boot.config->place(),
+                       [promise](const sandbox::probe_report& report) {
+                         promise->set_value(report);
+                       });
+  return answer.get();
+}
+
 model_factory make_models(const boot_result& boot, const runtime& parts) {
   models::provider_options options;
   options.idle_timeout = boot.config->http_idle_timeout;
@@ -188,14 +201,12 @@ std::string check_sandbox(caf::actor_system& system, const boot_result& boot,
                           const runtime& parts) {
   if (boot.sandbox.backend != "bwrap")
     return {};
-  auto promise = std::make_shared<std::promise<sandbox::probe_report>>();
-  auto answer = promise->get_future();
-  sandbox::probe_bwrap(system, executor_deps_of(boot, parts),
-                       boot.sandbox.bwrap, boot.config->place(),
-                       [promise](const sandbox::probe_report& report) {
-                         promise->set_value(report);
-                       });
-  auto report = answer.get();
+  // A machine that is busy just now may be slow to answer; a broken one says
+  // the same thing every time.
+  constexpr auto attempts = 3;
+  sandbox::probe_report report;
+  for (auto i = 0; i < attempts && !report.ok; ++i)
+    report = probe_once(system, boot, parts);
   if (!report.ok)
     return report.failure;
   kit::log::info("sandbox",

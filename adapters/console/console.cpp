@@ -11,6 +11,8 @@
 
 #include <caf/all.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -183,8 +185,8 @@ private:
     if (!options_.interactive)
       return;
     auto text = options_.banner + (options_.banner.empty() ? "" : "\n")
-                + "stop or ^C ends a running turn, ^D ends the program, /help "
-                  "tells more.";
+                + "^C ends a running turn, a second one or ^D ends the "
+                  "program.";
     print(0, screen_->own(text));
   }
 
@@ -506,9 +508,13 @@ private:
 
 console_handle spawn_console(caf::actor_system& system, console_deps deps,
                              console_options options) {
-  if (!deps.port)
+  if (!deps.port) {
+    // Output that goes to a file or a pipe wants no line editing.
+    options.interactive = options.interactive && isatty(options.input_fd) != 0
+                          && isatty(options.output_fd) != 0;
     deps.port = make_console_thread({options.interactive, options.input_fd,
                                      options.output_fd, options.error_fd});
+  }
   auto actor = kit::spawn_stateful<console_actor, console_state>(
     system, std::move(deps), std::move(options));
   return {actor, [actor] {

@@ -16,9 +16,9 @@ namespace bureau::console {
 
 /// How the console runs (decisions A10, B5).
 struct console_options {
-  /// A terminal: line editing, streamed answers, activity. Otherwise a pipe:
-  /// one message a line, final answers on the output, all else on the error
-  /// stream.
+  /// A terminal: line editing, streamed answers, activity. Otherwise, and when
+  /// input or output is no terminal, a pipe: one message a line, final answers
+  /// on the output, all else on the error stream.
   bool interactive = false;
   /// Name of the first conversation, 1 to 32 of [a-z0-9-].
   std::string first_name = "local";
@@ -52,6 +52,7 @@ struct console_handle {
   adapter_service_actor service;
   /// What SIGINT means here: ends the running turn, or else begins the
   /// shutdown. May be called from any thread; void after the console's end.
+  /// Drop it before the actor system.
   std::function<void()> interrupt;
 };
 

@@ -308,6 +308,17 @@ int connect_to(int port) {
 
 } // namespace
 
+bool none_left(const std::string& command) {
+  auto end = clock::now() + seconds{20};
+  do {
+    program look{{"/usr/bin/env", "pgrep", "-f", command}};
+    if (look.wait() == 1)
+      return true;
+    ::poll(nullptr, 0, 100);
+  } while (clock::now() < end);
+  return false;
+}
+
 int unused_port() {
   auto fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};

@@ -109,6 +109,10 @@ struct home {
   std::vector<std::string> roles() const;
 };
 
+/// Whether no process with this in its command line is left, looking again for
+/// a while: the kernel takes its time to end a killed sandbox.
+bool none_left(const std::string& command);
+
 /// A port of the machine on which nothing listens any more.
 int unused_port();
 

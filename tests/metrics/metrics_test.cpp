@@ -84,8 +84,15 @@ TEST_CASE_FIXTURE(metrics_fixture, "a gauge shows the last value") {
   CHECK(shows("bureau_queue_waiting 3"));
 }
 
+TEST_CASE_FIXTURE(metrics_fixture, "a gauge adds up differences") {
+  self->send(hub, atom::add_v, metric_sample{metric::sessions_active, {}, 1});
+  self->send(hub, atom::add_v, metric_sample{metric::sessions_active, {}, 1});
+  self->send(hub, atom::add_v, metric_sample{metric::sessions_active, {}, -1});
+  CHECK(shows("bureau_sessions_active 1"));
+}
+
 TEST_CASE_FIXTURE(metrics_fixture, "samples of the wrong kind change nothing") {
-  self->send(hub, atom::add_v, metric_sample{metric::queue_waiting, {}, 7});
+  self->send(hub, atom::observe_v, metric_sample{metric::queue_waiting, {}, 7});
   self->send(hub, atom::gauge_v, metric_sample{metric::intake, {"x", "y"}, 7});
   self->send(hub, atom::add_v, metric_sample{metric::journal_records, {}, -1});
   CHECK(shows("bureau_queue_waiting 0"));

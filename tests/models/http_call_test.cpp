@@ -1,3 +1,5 @@
+#include "actors/kit/promise_guard.hpp"
+#include "actors/kit/spawn_stateful.hpp"
 #include "adapters/models/provider_factory.hpp"
 #include "tests/models/model_support.hpp"
 #include "tests/support/fake_http.hpp"
@@ -6,12 +8,63 @@
 #include <caf/all.hpp>
 #include <doctest/doctest.h>
 
+#include <utility>
+
 using namespace bureau;
 using namespace std::chrono_literals;
 using test::http_script;
 using test::lab_request;
 
 namespace {
+
+/// A client that says nothing about its transfers.
+struct quiet_log {
+  bool takes = false;
+  size_t cancels = 0;
+};
+
+struct quiet_state {
+  http_client_actor::stateful_pointer<quiet_state> self;
+  std::shared_ptr<quiet_log> log;
+  kit::promise_guard<caf::ok_atom> waiting;
+  static inline const char* name = "quiet_http";
+
+  explicit quiet_state(http_client_actor::stateful_pointer<quiet_state> me)
+    : self(me) {}
+
+  void init(std::shared_ptr<quiet_log> shared) { log = std::move(shared); }
+
+  caf::result<caf::ok_atom> start() {
+    if (log->takes)
+      return caf::ok_atom_v;
+    auto promise = self->make_response_promise<caf::ok_atom>();
+    waiting.keep(promise);
+    return promise;
+  }
+
+  http_client_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::start, const http_request&, const http_sink_actor&) {
+        return start();
+      },
+      [](atom::ack, const http_ack&) {},
+      [this](atom::cancel, const http_cancel&) { ++log->cancels; },
+      [](atom::fetch, const http_request&) -> caf::result<http_response> {
+        return make_failure(errc::bad_request, "not here");
+      },
+      [](atom::status) {
+        return status_line{"http", "ok", ""};
+      },
+      [](atom::stop) { return caf::ok_atom_v; },
+    };
+  }
+};
+
+http_client_actor spawn_quiet(caf::actor_system& system,
+                              std::shared_ptr<quiet_log> log) {
+  return kit::spawn_stateful<http_client_actor, quiet_state>(system,
+                                                             std::move(log));
+}
 
 /// A node with a fake network, one model call and what its sink heard.
 struct call_story : test::node_fixture {
@@ -196,17 +249,41 @@ TEST_CASE_FIXTURE(call_story, "a call lives on when its handle is dropped") {
 
 TEST_CASE_FIXTURE(call_story, "the first byte has a deadline") {
   options.idle_timeout = 30s;
-  http_script silent;
-  silent.hold = true;
-  net->script(silent);
+  auto quiet = std::make_shared<quiet_log>();
+  auto fake = std::exchange(client, spawn_quiet(*system, quiet));
+  caf::anon_send_exit(fake, caf::exit_reason::user_shutdown);
+  SUBCASE("the request was taken") {
+    quiet->takes = true;
+    start_lab();
+    advance(29'999ms);
+    CHECK(heard->ends.empty());
+    advance(1ms);
+    CHECK(end().failure.code == "timeout");
+    CHECK(end().message.error_message.find("30 s for the first byte")
+          != std::string::npos);
+  }
+  SUBCASE("the client does not even answer") {
+    start_lab();
+    advance(limits::mailbox_timeout - 1ms);
+    CHECK(heard->ends.empty());
+    advance(1ms);
+  }
+  CHECK(end().failure.error == model_error_class::network);
+  CHECK(heard->events.empty());
+  CHECK(quiet->cancels == 1);
+  CHECK(gone());
+}
+
+TEST_CASE_FIXTURE(call_story, "a pause after the head has a deadline") {
+  options.idle_timeout = 30s;
+  net->script(open_stream());
   start_lab();
-  // The head is a byte: the pause counts from it.
   advance(29'999ms);
   CHECK(heard->ends.empty());
   advance(1ms);
   CHECK(end().failure.error == model_error_class::network);
-  CHECK(end().failure.code == "timeout");
-  CHECK(end().message.error_message.find("30 s") != std::string::npos);
+  CHECK(end().message.error_message.find("30 s for more of the answer")
+        != std::string::npos);
   CHECK(net->cancels.size() == 1);
   CHECK(gone());
 }

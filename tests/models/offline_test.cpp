@@ -224,7 +224,7 @@ TEST_CASE_FIXTURE(test::node_fixture, "the offline call can be cancelled") {
   auto sink = test::spawn_recorder(*system, heard);
   auto factory = models::make_model_factory({}, {}, wall, chance, {});
   // Long enough that it is still being told when the cancel arrives.
-  auto command = "run: echo " + std::string(400, 'x');
+  auto command = "run: echo " + std::string(8000, 'x');
   auto call = factory(*system, offline_request(stamp + command), sink);
   while (heard->events.size() < 3)
     REQUIRE(scheduler.try_run_once());

@@ -134,7 +134,6 @@ TEST_CASE("the result of a prefix is a prefix of the result") {
   };
   auto whole = normal_transcript(messages, lab(), call_id_rule::chat);
   for (auto size : {1u, 3u, 4u, 5u}) {
-    messages.resize(5);
     std::vector<transcript_message> part(messages.begin(),
                                          messages.begin() + size);
     auto result = normal_transcript(part, lab(), call_id_rule::chat);

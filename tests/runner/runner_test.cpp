@@ -690,3 +690,14 @@ TEST_CASE_FIXTURE(runner_world, "a killed runner takes its children along") {
   CHECK(harness->alive == 0);
   CHECK(*tools_alive == 0);
 }
+
+TEST_CASE_FIXTURE(runner_world, "a transport that is gone costs no answer") {
+  harness->events = {text_event("4")};
+  self->send_exit(transport, caf::exit_reason::kill);
+  settle();
+  auto done = run(make_ticket("m1"));
+  REQUIRE(done->done);
+  CHECK(done->result.produced);
+  CHECK(produced() == "m1='4';");
+  CHECK(screen->operations.empty());
+}

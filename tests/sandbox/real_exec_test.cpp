@@ -10,10 +10,11 @@ using bureau::test::real_world;
 
 namespace {
 
-/// A number of seconds that no other process of the machine sleeps.
+/// A number of seconds that no other process of the machine sleeps, and longer
+/// than any request here waits: who waited for it would fail.
 std::string odd_sleep() {
   static int count = 0;
-  return "7." + std::to_string(::getpid()) + std::to_string(++count);
+  return "300." + std::to_string(::getpid()) + std::to_string(++count);
 }
 
 /// The same expectations for every backend that runs commands here.
@@ -69,16 +70,12 @@ TEST_CASE_FIXTURE(both_backends, "a command ended by a signal has 128 and n") {
   });
 }
 
-TEST_CASE_FIXTURE(both_backends, "a timeout tells what there was and kills") {
+TEST_CASE_FIXTURE(both_backends, "a timeout kills and says so") {
   each([&](const executor_actor& executor, const office&) {
     auto sleep = odd_sleep();
-    auto began = std::chrono::steady_clock::now();
-    auto got = run(executor, "echo part; echo warn >&2; sleep " + sleep, 700);
-    auto spent = std::chrono::steady_clock::now() - began;
+    auto got = run(executor, "sleep " + sleep, 200);
     CHECK(got.code == errc::timeout);
-    CHECK(got.sentence
-          == "part\n\nwarn\n\nCommand timed out after 0.7 seconds");
-    CHECK(spent < std::chrono::seconds{5});
+    CHECK(got.sentence == "Command timed out after 0.2 seconds");
     CHECK(test::all_gone(sleep));
   });
 }
@@ -113,9 +110,7 @@ TEST_CASE_FIXTURE(both_backends, "an abort reaches a session of its own") {
 TEST_CASE_FIXTURE(both_backends, "a background process does not hold the end") {
   each([&](const executor_actor& executor, const office&) {
     auto sleep = odd_sleep();
-    auto began = std::chrono::steady_clock::now();
     CHECK(out_of(executor, "sleep " + sleep + " & echo hi") == "hi\n");
-    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds{5});
     CHECK(test::all_gone(sleep));
   });
 }

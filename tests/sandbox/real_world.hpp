@@ -20,7 +20,7 @@
 namespace bureau::test {
 
 /// Nothing here waits longer; what does is broken.
-inline constexpr auto deadline = std::chrono::seconds{60};
+inline constexpr auto deadline = std::chrono::seconds{120};
 
 /// A pipe with a name in a directory that a sandbox shows: a command writes to
 /// it to say that it has come so far.

@@ -9,6 +9,8 @@
 #include <caf/all.hpp>
 #include <doctest/doctest.h>
 
+#include <map>
+
 using namespace bureau;
 using namespace std::chrono_literals;
 using test::make_ticket;
@@ -109,6 +111,28 @@ struct scripted_runner_state {
   }
 };
 
+struct gauges_state {
+  metrics_actor::stateful_pointer<gauges_state> self;
+  std::shared_ptr<std::map<metric, int64_t>> sums;
+  static inline const char* name = "gauges";
+
+  explicit gauges_state(metrics_actor::stateful_pointer<gauges_state> me)
+    : self(me) {}
+
+  void init(std::shared_ptr<std::map<metric, int64_t>> shared) {
+    sums = std::move(shared);
+  }
+
+  metrics_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::add, const metric_sample& x) { (*sums)[x.id] += x.value; },
+      [](atom::observe, const metric_sample&) {},
+      [](atom::gauge, const metric_sample&) {},
+      [](atom::scrape) { return std::string{}; },
+    };
+  }
+};
+
 /// A session whose neighbours are all scripted.
 class session_world : public test::node_fixture {
 public:
@@ -125,6 +149,8 @@ public:
                                                                       script);
     };
     deps.stores = stores.factory();
+    metrics = kit::spawn_stateful<metrics_actor, gauges_state>(*system, sums);
+    deps.metrics = metrics;
     deps.wall = wall;
     deps.chance = chance;
     subject =
@@ -198,6 +224,9 @@ public:
     std::make_shared<test::owner_probe>();
   script_ptr runner = std::make_shared<runner_script>();
   test::memory_stores stores;
+  std::shared_ptr<std::map<metric, int64_t>> sums =
+    std::make_shared<std::map<metric, int64_t>>();
+  metrics_actor metrics;
   transport_actor transport;
   turn_owner_actor owner;
   session_actor subject;
@@ -400,4 +429,25 @@ TEST_CASE_FIXTURE(session_world, "given a full queue, then the first refusal "
     say("m" + std::to_string(i));
   CHECK(deaths() == "m21 refused told;m22 refused;");
   CHECK(screen->operations.size() == 1);
+}
+
+TEST_CASE_FIXTURE(session_world,
+                  "the gauges follow the lane, its end included") {
+  runner->moods = {run_mood::waits, run_mood::dies};
+  say("m1");
+  say("m2");
+  say("m3");
+  CHECK((*sums)[metric::sessions_active] == 1);
+  CHECK((*sums)[metric::queue_waiting] == 2);
+  stop();
+  CHECK((*sums)[metric::sessions_active] == 0);
+  CHECK((*sums)[metric::queue_waiting] == 0);
+  CHECK((*sums)[metric::actor_restarts] == 1);
+  runner->moods = {run_mood::waits};
+  say("m4");
+  say("m5");
+  self->send_exit(subject, caf::exit_reason::user_shutdown);
+  settle();
+  CHECK((*sums)[metric::sessions_active] == 0);
+  CHECK((*sums)[metric::queue_waiting] == 0);
 }
