@@ -2,6 +2,8 @@
 
 #include "tests/sandbox/real_world.hpp"
 
+#include <poll.h>
+
 #include <future>
 
 using namespace bureau;
@@ -98,7 +100,13 @@ TEST_CASE_FIXTURE(both_backends, "an abort reaches a session of its own") {
                            + sleep + "' & wait",
                          0);
     up.line();
-    CHECK(!test::processes_with_argument(sleep).empty());
+    // The shell has come so far; it becomes the sleep next.
+    auto seen = false;
+    for (auto looks = 0; looks < 2000 && !seen; ++looks) {
+      seen = !test::processes_with_argument(sleep).empty();
+      ::poll(nullptr, 0, seen ? 0 : 5);
+    }
+    CHECK(seen);
     abort(executor, 7);
     auto got = await<exec_result>(pending);
     CHECK(got.code == errc::aborted);
