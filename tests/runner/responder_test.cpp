@@ -41,17 +41,19 @@ public:
   std::shared_ptr<std::string> finish(const std::string& text,
                                       bool suppressed = false) {
     auto result = std::make_shared<std::string>();
-    system->spawn([this, result, text,
-                   suppressed](caf::event_based_actor* me) -> caf::behavior {
-      me->request(subject, caf::infinite, atom::finish_v,
-                  final_answer{text, suppressed})
-        .then([result](caf::ok_atom) { *result = "ok"; },
-              [result](const caf::error& reason) {
-                *result = to_string(code_of(reason));
-              });
-      return {[](int) {
-      }};
-    });
+    system->spawn(
+      [this, result, text, suppressed](caf::event_based_actor* me,
+                                       int) -> caf::behavior {
+        me->request(subject, caf::infinite, atom::finish_v,
+                    final_answer{text, suppressed})
+          .then([result](caf::ok_atom) { *result = "ok"; },
+                [result](const caf::error& reason) {
+                  *result = to_string(code_of(reason));
+                });
+        return {[](int) {
+        }};
+      },
+      0);
     settle();
     return result;
   }

@@ -308,7 +308,8 @@ public:
     auto result = std::make_shared<pending>();
     run_request request{"run-" + ticket.event.message_id, std::move(ticket)};
     system->spawn(
-      [this, result, request](caf::event_based_actor* me) -> caf::behavior {
+      [this, result, request](caf::event_based_actor* me,
+                              int) -> caf::behavior {
         me->request(subject, caf::infinite, atom::run_v, request)
           .then(
             [result](const run_result& value) {
@@ -321,7 +322,8 @@ public:
             });
         return {[](int) {
         }};
-      });
+      },
+      0);
     settle();
     return result;
   }

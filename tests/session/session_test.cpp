@@ -191,12 +191,13 @@ public:
   std::shared_ptr<bool> drain(drain_phase phase) {
     auto done = std::make_shared<bool>(false);
     auto waiter = system->spawn(
-      [this, phase, done](caf::event_based_actor* me) -> caf::behavior {
+      [this, phase, done](caf::event_based_actor* me, int) -> caf::behavior {
         me->request(subject, caf::infinite, atom::drain_v, phase)
           .then([done](caf::ok_atom) { *done = true; });
         return {[](int) {
         }};
-      });
+      },
+      0);
     settle();
     return done;
   }
