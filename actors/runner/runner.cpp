@@ -93,6 +93,8 @@ void runner_state::on_abort() {
     return;
   case stage::prompting:
     kit::urgent_send(self_, harness_, atom::abort_v);
+    // The urgent one may overtake the prompt itself; this one cannot.
+    self_->send(harness_, atom::abort_v);
     return;
   case stage::dismissing:
     return;

@@ -185,8 +185,11 @@ private:
   }
 
   void apply(effect::abort_run&) {
-    if (runner_)
-      kit::urgent_send(self_, runner_, atom::abort_v);
+    if (!runner_)
+      return;
+    kit::urgent_send(self_, runner_, atom::abort_v);
+    // The urgent one may overtake the run itself; this one cannot.
+    self_->send(runner_, atom::abort_v);
   }
 
   void apply(effect::kill_runner&) {

@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <utility>
 
 using namespace bureau;
 using namespace std::chrono_literals;
@@ -116,6 +117,7 @@ struct harness_script {
   std::vector<prompt_request> prompts;
   size_t made = 0;
   size_t alive = 0;
+  /// Prompts that were told to end, however often.
   size_t aborts = 0;
   size_t disposed = 0;
 };
@@ -127,6 +129,7 @@ struct scripted_harness_state {
   harness_args args;
   kit::promise_guard<prompt_outcome> open;
   bool deaf = false;
+  bool working = false;
   static inline const char* name = "scripted_harness";
 
   explicit scripted_harness_state(
@@ -138,7 +141,6 @@ struct scripted_harness_state {
   void init(std::shared_ptr<harness_script> shared, harness_args with) {
     script = std::move(shared);
     args = std::move(with);
-    ++script->made;
     ++script->alive;
   }
 
@@ -181,6 +183,7 @@ struct scripted_harness_state {
       deaf = true;
       [[fallthrough]];
     case harness_mood::waits:
+      working = true;
       open.keep(answer);
       break;
     }
@@ -188,6 +191,8 @@ struct scripted_harness_state {
   }
 
   void abort() {
+    if (!std::exchange(working, false))
+      return;
     ++script->aborts;
     if (deaf)
       return;
@@ -279,6 +284,7 @@ public:
     };
     deps.harnesses = [script = harness](caf::actor_system& sys,
                                         const harness_args& args) {
+      ++script->made;
       return kit::spawn_stateful<harness_actor, scripted_harness_state>(
         sys, script, args);
     };
@@ -305,6 +311,13 @@ public:
   };
 
   std::shared_ptr<pending> run(turn_ticket ticket) {
+    auto result = ask_run(std::move(ticket));
+    settle();
+    return result;
+  }
+
+  /// Asks for a run without letting anything happen yet.
+  std::shared_ptr<pending> ask_run(turn_ticket ticket) {
     auto result = std::make_shared<pending>();
     run_request request{"run-" + ticket.event.message_id, std::move(ticket)};
     system->spawn(
@@ -324,7 +337,6 @@ public:
         }};
       },
       0);
-    settle();
     return result;
   }
 
@@ -595,6 +607,27 @@ TEST_CASE_FIXTURE(runner_world, "an abort while the answer is recorded") {
   REQUIRE(done->done);
   CHECK(done->result.stop == stop_reason::aborted);
   CHECK_FALSE(done->result.produced);
+}
+
+TEST_CASE_FIXTURE(runner_world, "given a prompt that is still on its way to "
+                                "the harness, when an abort overtakes it, then "
+                                "it ends all the same, and the next one does "
+                                "not") {
+  harness->moods = {harness_mood::waits, harness_mood::waits};
+  auto done = ask_run(make_ticket("m1"));
+  while (harness->made == 0)
+    REQUIRE(scheduler.try_run_once());
+  REQUIRE(harness->prompts.empty());
+  self->send<caf::message_priority::high>(subject, atom::abort_v);
+  scheduler.prioritize(subject);
+  settle();
+  REQUIRE(done->done);
+  CHECK(done->result.stop == stop_reason::aborted);
+  CHECK(harness->prompts.size() == 1);
+  CHECK(harness->aborts == 1);
+  CHECK_FALSE(run(make_ticket("m2"))->done);
+  CHECK(harness->aborts == 1);
+  abort();
 }
 
 TEST_CASE_FIXTURE(runner_world, "an abort without a run changes nothing") {

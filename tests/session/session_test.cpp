@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <utility>
 
 using namespace bureau;
 using namespace std::chrono_literals;
@@ -33,6 +34,7 @@ struct runner_script {
   std::deque<run_mood> moods;
   std::vector<std::string> runs;
   size_t made = 0;
+  /// Runs that were told to end, however often.
   size_t aborts = 0;
   size_t disposed = 0;
   size_t alive = 0;
@@ -46,6 +48,7 @@ struct scripted_runner_state {
   script_ptr script;
   kit::promise_guard<run_result> open;
   bool deaf = false;
+  bool working = false;
   static inline const char* name = "scripted_runner";
 
   explicit scripted_runner_state(
@@ -56,7 +59,6 @@ struct scripted_runner_state {
 
   void init(script_ptr shared) {
     script = std::move(shared);
-    ++script->made;
     ++script->alive;
   }
 
@@ -95,6 +97,7 @@ struct scripted_runner_state {
       deaf = true;
       [[fallthrough]];
     case run_mood::waits:
+      working = true;
       open.keep(answer);
       return answer;
     }
@@ -102,6 +105,8 @@ struct scripted_runner_state {
   }
 
   void abort() {
+    if (!std::exchange(working, false))
+      return;
     ++script->aborts;
     if (deaf)
       return;
@@ -145,6 +150,7 @@ public:
     session::session_deps deps;
     deps.runners = [script = runner](caf::actor_system& sys,
                                      const runner_args&) {
+      ++script->made;
       return kit::spawn_stateful<runner_actor, scripted_runner_state>(sys,
                                                                       script);
     };
@@ -268,6 +274,26 @@ TEST_CASE_FIXTURE(session_world,
   CHECK(deaths() == "m1 stopped told;");
   CHECK(screen->dropped_runs == lines{ledger->started[0].run});
   CHECK(runner->runs == lines{"m1", "m2"});
+  CHECK(runner->made == 1);
+}
+
+TEST_CASE_FIXTURE(session_world,
+                  "given a run that is still on its way to the "
+                  "runner, when a stop overtakes it, then it "
+                  "ends all the same, and the next one does not") {
+  runner->moods = {run_mood::waits, run_mood::waits};
+  self->send(subject, atom::turn_v, make_ticket("m1"));
+  self->send(subject, atom::turn_v, make_ticket("m2"));
+  while (runner->made == 0)
+    REQUIRE(scheduler.try_run_once());
+  REQUIRE(runner->runs.empty());
+  ask_stop({});
+  scheduler.prioritize(subject);
+  settle();
+  CHECK(runner->runs == lines{"m1", "m2"});
+  CHECK(runner->aborts == 1);
+  CHECK(deaths() == "m1 stopped told;");
+  CHECK(state() == "running");
   CHECK(runner->made == 1);
 }
 
