@@ -178,6 +178,10 @@ inline constexpr int model_retries = 3;
 inline constexpr auto model_retry_delay = milliseconds{2000};
 inline constexpr auto model_retry_cap = seconds{60};
 
+/// Rounds of a run in a row with the very same tool calls and results; then the
+/// run ends, because the model is going in circles.
+inline constexpr size_t repeated_rounds = 50;
+
 // -- sessions and history -----------------------------------------------------
 
 /// A session file that is opened; a larger one is refused.

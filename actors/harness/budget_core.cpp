@@ -22,6 +22,10 @@ std::string reason(const std::string& have, const char* unit,
 
 } // namespace
 
+std::string repetition_reason(size_t rounds) {
+  return std::to_string(rounds) + " identical rounds of tool calls";
+}
+
 std::string money_text(int64_t micro) {
   auto text = std::to_string(micro / micro_per_unit);
   auto fraction = std::to_string(micro % micro_per_unit);

@@ -2,6 +2,7 @@
 
 #include "messages/interfaces/harness.hpp"
 
+#include <cstddef>
 #include <string>
 
 /// The budget breaker of a run (note on the harness, section 3.7).
@@ -20,6 +21,9 @@ enum class call_need : uint8_t {
 /// @param elapsed_ms time since the run began
 std::string budget_fault(const run_budget& caps, const run_stats& spent,
                          int64_t elapsed_ms, call_need need);
+
+/// Why a run that goes in circles is ended, in the form of budget_fault.
+std::string repetition_reason(size_t rounds);
 
 /// Money as text: 1250000 → "1.25", 10000000 → "10".
 std::string money_text(int64_t micro);

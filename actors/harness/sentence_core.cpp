@@ -120,6 +120,13 @@ std::string budget_sentence(const std::string& reason) {
          + "). Send another message to go on.";
 }
 
+std::string repetition_sentence(size_t rounds) {
+  return "I stopped because the model repeated the same tool call "
+         + std::to_string(rounds)
+         + " times in a row and always got the same result. Send another "
+           "message to go on, best with a hint what to try instead.";
+}
+
 std::string storage_sentence() {
   return "I stopped because this conversation could not be saved to disk. Free "
          "disk space or check the permissions of the sessions directory, then "

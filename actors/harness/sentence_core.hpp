@@ -2,6 +2,7 @@
 
 #include "messages/interfaces/model.hpp"
 
+#include <cstddef>
 #include <string>
 
 /// What a person is told when a run fails: one sentence or two, what failed and
@@ -17,6 +18,10 @@ std::string model_failure_sentence(const model_descriptor& model,
 /// The run reached one of its caps.
 /// @param reason text of budget_fault
 std::string budget_sentence(const std::string& reason);
+
+/// The model went in circles.
+/// @param rounds how often it repeated itself
+std::string repetition_sentence(size_t rounds);
 
 /// The session file could not take an entry.
 std::string storage_sentence();

@@ -109,6 +109,17 @@ void normalise(tool_outcome& outcome) {
     outcome.details = json_text{"{}"};
 }
 
+bool is_same_round(const std::vector<tool_slot>& left,
+                   const std::vector<tool_slot>& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const tool_slot& a, const tool_slot& b) {
+                      return a.call.name == b.call.name
+                             && a.call.arguments == b.call.arguments
+                             && a.outcome.is_error == b.outcome.is_error
+                             && a.outcome.content == b.outcome.content;
+                    });
+}
+
 transcript_message result_message(const tool_slot& slot, int64_t now_ms) {
   transcript_message result;
   result.role = message_role::tool_result;

@@ -53,6 +53,12 @@ tool_outcome cut_reply_outcome();
 /// limits::tool_result_bytes, an object for the details of an error.
 void normalise(tool_outcome& outcome);
 
+/// Whether two rounds asked the same and got the same, byte for byte: names and
+/// arguments of the calls, what the model was shown of the results. Ids differ
+/// from round to round and do not count.
+bool is_same_round(const std::vector<tool_slot>& left,
+                   const std::vector<tool_slot>& right);
+
 /// The transcript message of a finished slot.
 transcript_message result_message(const tool_slot& slot, int64_t now_ms);
 

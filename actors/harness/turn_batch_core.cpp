@@ -1,4 +1,6 @@
+#include "actors/harness/budget_core.hpp"
 #include "actors/harness/turn_loop_core.hpp"
+#include "messages/limits.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -121,18 +123,27 @@ void turn_loop::results_stored(moment now) {
   end_batch(now);
 }
 
+void turn_loop::watch_circles(std::vector<tool_slot> round, moment now) {
+  same_rounds_ = is_same_round(round, last_round_) ? same_rounds_ + 1 : 1;
+  last_round_ = std::move(round);
+  if (same_rounds_ >= limits::repeated_rounds)
+    trip(repetition_reason(same_rounds_), now);
+}
+
 void turn_loop::end_batch(moment now) {
   end_turn(caller_);
   auto terminated =
     unstored_ == slots_.size()
     && std::all_of(slots_.begin(), slots_.end(),
                    [](const auto& slot) { return slot.outcome.terminate; });
-  slots_.clear();
+  auto round = std::exchange(slots_, {});
   if (terminated && !stopping_) {
     emit(harness_event_kind::agent_end);
     settle_answered(now);
     return;
   }
+  if (!stopping_)
+    watch_circles(std::move(round), now);
   begin_turn();
   next_call(now);
 }

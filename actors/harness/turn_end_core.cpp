@@ -172,7 +172,9 @@ void turn_loop::settle_stopped(moment now) {
   }
   outcome.stop = stop_reason::aborted;
   if (!by_user_) {
-    outcome.error_sentence = budget_sentence(stats_.budget_reason);
+    outcome.error_sentence = same_rounds_ >= limits::repeated_rounds
+                               ? repetition_sentence(same_rounds_)
+                               : budget_sentence(stats_.budget_reason);
     outcome.error_class = "budget";
   }
   settle(std::move(outcome), now);

@@ -189,6 +189,9 @@ private:
   void results_stored(moment now);
   void end_batch(moment now);
   bool any_running() const;
+  /// Counts a round that says and brings what the one before did, and trips
+  /// when there were too many in a row.
+  void watch_circles(std::vector<tool_slot> round, moment now);
 
   // -- ends -------------------------------------------------------------------
   void stop_running(moment now);
@@ -233,6 +236,11 @@ private:
   bool sequential_ = false;
   /// First slot whose result is not stored.
   size_t unstored_ = 0;
+  // -- circles ----------------------------------------------------------------
+  /// Calls and results of the round before.
+  std::vector<tool_slot> last_round_;
+  /// Rounds in a row like it, itself included.
+  size_t same_rounds_ = 0;
   // -- ends -------------------------------------------------------------------
   /// The last message of the transcript is the run's answer.
   bool answered_ = false;

@@ -1,6 +1,9 @@
+#include "messages/limits.hpp"
 #include "tests/harness/loop_story.hpp"
 
 #include <doctest/doctest.h>
+
+#include <algorithm>
 
 using namespace bureau;
 using namespace bureau::test;
@@ -708,4 +711,131 @@ TEST_CASE("a budget trips once") {
   for (const auto& line : story.take())
     CHECK(line.rfind("budget", 0) != 0);
   CHECK(story.outcome().stats.budget_reason == "1000ms >= 1000ms limit");
+}
+
+// -- circles ------------------------------------------------------------------
+
+namespace {
+
+/// One round: the model calls, every tool that runs says `result`.
+void play_round(loop_story& story, transcript_message reply,
+                const std::string& result, int number) {
+  // Providers make new ids for every call.
+  for (auto& block : reply.content)
+    block.id = "c" + std::to_string(number) + block.id;
+  story.reply(std::move(reply));
+  auto before = story.invocations().size();
+  story.append_ok();
+  auto running = story.invocations().size() - before;
+  for (size_t slot = 0; slot < running; ++slot)
+    story.tool(slot, result);
+  story.append_ok();
+}
+
+int count_budget_lines(const std::vector<std::string>& lines) {
+  return static_cast<int>(
+    std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.starts_with("budget ");
+    }));
+}
+
+} // namespace
+
+TEST_CASE("a model that goes in circles is stopped and the user is told") {
+  struct row {
+    std::string name;
+    transcript_message reply;
+  };
+  auto unknown = calling({"no_such_tool"});
+  auto bad_arguments = calling({"echo"});
+  bad_arguments.content[0].arguments = json_text{"{}"};
+  const row rows[] = {
+    {"one call", calling({"echo"})},
+    {"two calls", calling({"echo", "slow"})},
+    {"an unknown tool", unknown},
+    {"bad arguments", bad_arguments},
+    {"cut replies", calling({"echo"}, stop_reason::length)},
+  };
+  auto rounds = static_cast<int>(limits::repeated_rounds);
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    loop_story story;
+    story.reach_call();
+    for (int i = 1; i < rounds; ++i)
+      play_round(story, row.reply, "pong", i);
+    CHECK(count_budget_lines(story.take()) == 0);
+    play_round(story, row.reply, "pong", rounds);
+    auto lines = story.take();
+    CHECK(count_budget_lines(lines) == 1);
+    REQUIRE(lines.size() > 1);
+    CHECK(lines.back() == "append aborted");
+    story.append_ok();
+    const auto& outcome = story.outcome();
+    CHECK(outcome.stop == stop_reason::aborted);
+    CHECK(outcome.error_class == "budget");
+    CHECK(outcome.error_sentence
+          == "I stopped because the model repeated the same tool call 50 times "
+             "in a row and always got the same result. Send another message to "
+             "go on, best with a hint what to try instead.");
+    CHECK(outcome.stats.budget_reason == "50 identical rounds of tool calls");
+    CHECK(outcome.stats.llm_calls == rounds);
+  }
+}
+
+TEST_CASE("rounds that differ in anything that counts are no circle") {
+  auto rounds = static_cast<int>(limits::repeated_rounds);
+  auto play = [&](auto reply_of, auto result_of) {
+    loop_story story;
+    story.reach_call();
+    for (int i = 1; i <= 3 * rounds; ++i)
+      play_round(story, reply_of(i), result_of(i), i);
+    CHECK(count_budget_lines(story.take()) == 0);
+    CHECK_FALSE(story.is_settled());
+  };
+  auto same_call = [](int) {
+    return calling({"echo"});
+  };
+  auto same_result = [](int) {
+    return std::string{"pong"};
+  };
+  SUBCASE("the results") {
+    play(same_call, [](int i) { return "pong " + std::to_string(i); });
+  }
+  SUBCASE("the arguments") {
+    play(
+      [](int i) {
+        auto reply = calling({"echo"});
+        reply.content[0].arguments =
+          json_text{R"({"text":")" + std::to_string(i) + R"("})"};
+        return reply;
+      },
+      same_result);
+  }
+  SUBCASE("the tools") {
+    play([](int i) { return calling({i % 2 == 0 ? "echo" : "slow"}); },
+         same_result);
+  }
+  SUBCASE("the number of calls") {
+    play(
+      [](int i) {
+        return i % 2 == 0 ? calling({"echo"}) : calling({"echo", "echo"});
+      },
+      same_result);
+  }
+  SUBCASE("now and then one") {
+    play(same_call, [rounds](int i) {
+      return std::string{i % (rounds - 1) == 0 ? "other" : "pong"};
+    });
+  }
+}
+
+TEST_CASE("a user's stop after a circle is the user's") {
+  loop_story story;
+  story.reach_call();
+  for (int i = 1; i <= static_cast<int>(limits::repeated_rounds); ++i)
+    play_round(story, calling({"echo"}), "pong", i);
+  story.abort();
+  story.append_ok();
+  CHECK(story.outcome().stop == stop_reason::aborted);
+  CHECK(story.outcome().error_sentence.empty());
 }
