@@ -33,6 +33,18 @@ using node_actor =
                    caf::reacts_to<atom::shutdown, std::string>,
                    caf::replies_to<atom::status>::with<status_line>>;
 
+/// How the node and what it looks after are doing, for `bureau status`.
+struct node_report {
+  status_line node;
+  /// The services that the node cannot do without.
+  std::vector<status_line> services;
+  std::vector<status_line> adapters;
+  std::vector<degraded_part> degraded;
+  friend bool operator==(const node_report&, const node_report&) = default;
+};
+
+BUREAU_INSPECT(node_report, x.node, x.services, x.adapters, x.degraded);
+
 /// One HTTP request as a portal sees it.
 struct web_call {
   std::string method;
@@ -82,4 +94,5 @@ CAF_ADD_TYPE_ID(bureau_node, (bureau::web_call))
 CAF_ADD_TYPE_ID(bureau_node, (bureau::web_reply))
 CAF_ADD_TYPE_ID(bureau_node, (bureau::portal_actor))
 CAF_ADD_TYPE_ID(bureau_node, (bureau::adapter_service_actor))
+CAF_ADD_TYPE_ID(bureau_node, (bureau::node_report))
 CAF_END_TYPE_ID_BLOCK(bureau_node)
