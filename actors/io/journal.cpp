@@ -10,6 +10,9 @@
 
 #include <caf/all.hpp>
 
+#include <utility>
+#include <vector>
+
 namespace bureau::io {
 
 namespace {
@@ -23,6 +26,7 @@ using journal_interface = journal_actor::extend<caf::reacts_to<atom::flush>,
 constexpr size_t targets_per_step = 4;
 
 // (append, journal_record) → offset    ⇒ append
+// (append, journal_batch) → offsets  ⇒ append_group
 // (seal, journal_root, path) → ok      ⇒ seal
 // (status) → status_line               ⇒ status
 // (stop) → ok                          ⇒ stop
@@ -47,6 +51,9 @@ public:
       [this](atom::append, const journal_record& record) {
         return append(record);
       },
+      [this](atom::append, const journal_batch& records) {
+        return append_group(records);
+      },
       [this](atom::seal, journal_root root, const std::string& path) {
         return seal({root, path});
       },
@@ -63,18 +70,55 @@ private:
       return make_failure(errc::shutting_down, "the journal has ended");
     if (auto fault = record_fault(record); !fault.empty())
       return make_failure(errc::bad_request, fault);
-    if (waiting_bytes_ + record.bytes.size() > limits::journal_frame_bytes
-        || waiting_.size() >= journal_writer::most_appends)
-      commit();
+    make_room(1, record.bytes.size());
     auto answer = self_->make_response_promise<uint64_t>();
-    waiting_bytes_ += record.bytes.size();
-    waiting_.push_back({record, answers_.keep(answer), 0, {}});
-    // The message to ourselves lines up behind all who wait already.
-    if (!flush_sent_) {
-      flush_sent_ = true;
-      self_->send(journal_interface{self_}, atom::flush_v);
-    }
+    add(record, answers_.keep(answer), 0);
+    flush_later();
     return answer;
+  }
+
+  caf::result<std::vector<uint64_t>>
+  append_group(const journal_batch& records) {
+    if (closed_)
+      return make_failure(errc::shutting_down, "the journal has ended");
+    size_t bytes = 0;
+    for (const auto& record : records) {
+      if (auto fault = record_fault(record); !fault.empty())
+        return make_failure(errc::bad_request, fault);
+      bytes += record.bytes.size();
+    }
+    if (records.empty() || records.size() > journal_writer::most_appends
+        || bytes > limits::journal_frame_bytes)
+      return make_failure(errc::bad_request,
+                          "a group of records must fit into one frame of "
+                            + std::to_string(limits::journal_frame_bytes)
+                            + " bytes");
+    make_room(records.size(), bytes);
+    auto answer = self_->make_response_promise<std::vector<uint64_t>>();
+    auto promise = group_answers_.keep(answer);
+    ++last_group_;
+    for (const auto& record : records)
+      add(record, promise, last_group_);
+    flush_later();
+    return answer;
+  }
+
+  /// Commits what waits unless so much more fits into the same frame.
+  void make_room(size_t records, size_t bytes) {
+    if (waiting_bytes_ + bytes > limits::journal_frame_bytes
+        || waiting_.size() + records > journal_writer::most_appends)
+      commit();
+  }
+
+  void add(const journal_record& record, uint64_t promise, uint64_t group) {
+    waiting_bytes_ += record.bytes.size();
+    waiting_.push_back({record, promise, group, 0, {}});
+  }
+
+  /// The message to ourselves lines up behind all who wait already.
+  void flush_later() {
+    if (!std::exchange(flush_sent_, true))
+      self_->send(journal_interface{self_}, atom::flush_v);
   }
 
   void flush() {
@@ -89,12 +133,7 @@ private:
     auto frames = writer_->frames();
     writer_->commit(waiting_);
     records_ += waiting_.size();
-    for (auto& append : waiting_) {
-      if (append.failure)
-        answers_.fail(append.promise, std::move(append.failure));
-      else
-        answers_.deliver(append.promise, append.offset);
-    }
+    answer_all();
     report(waiting_.size(), writer_->frames() > frames, began);
     waiting_.clear();
     waiting_bytes_ = 0;
@@ -103,6 +142,29 @@ private:
       begin_checkpoint();
     else if (!timer_.armed() && writer_->has_unsynced())
       arm_timer();
+  }
+
+  void answer_all() {
+    std::vector<uint64_t> offsets;
+    for (size_t index = 0; index < waiting_.size(); ++index) {
+      auto& append = waiting_[index];
+      if (append.group == 0) {
+        if (append.failure)
+          answers_.fail(append.promise, std::move(append.failure));
+        else
+          answers_.deliver(append.promise, append.offset);
+        continue;
+      }
+      offsets.push_back(append.offset);
+      if (index + 1 < waiting_.size()
+          && waiting_[index + 1].group == append.group)
+        continue;
+      if (append.failure)
+        group_answers_.fail(append.promise, std::move(append.failure));
+      else
+        group_answers_.deliver(append.promise, std::move(offsets));
+      offsets = {};
+    }
   }
 
   caf::result<caf::ok_atom> seal(const journal_path& path) {
@@ -214,6 +276,8 @@ private:
   std::vector<journal_append> waiting_;
   size_t waiting_bytes_ = 0;
   kit::promise_guard<uint64_t> answers_;
+  kit::promise_guard<std::vector<uint64_t>> group_answers_;
+  uint64_t last_group_ = 0;
   kit::generation_timer timer_;
   uint64_t records_ = 0;
   std::string known_trouble_;

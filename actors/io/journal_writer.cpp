@@ -17,6 +17,18 @@ journal_path path_of(const journal_append& append) {
   return {append.record.root, append.record.path};
 }
 
+/// What befell one append of a group befalls all of it.
+void share_failures(std::vector<journal_append>& batch) {
+  std::map<uint64_t, caf::error> failures;
+  for (const auto& append : batch)
+    if (append.group != 0 && append.failure)
+      failures.emplace(append.group, append.failure);
+  for (auto& append : batch)
+    if (auto found = failures.find(append.group);
+        !append.failure && found != failures.end())
+      append.failure = found->second;
+}
+
 } // namespace
 
 journal_writer::journal_writer(std::shared_ptr<file_system> fs,
@@ -62,7 +74,13 @@ void journal_writer::commit(std::vector<journal_append>& batch) {
 
 /// Opens the targets and gives every append its place.
 void journal_writer::plan(std::vector<journal_append>& batch) {
+  for (auto& append : batch)
+    if (auto found = acquire(path_of(append)); !found)
+      append.failure = journal_failure(found.error, append.record.path);
+  share_failures(batch);
   for (auto& append : batch) {
+    if (append.failure)
+      continue;
     auto found = acquire(path_of(append));
     if (!found) {
       append.failure = journal_failure(found.error, append.record.path);
@@ -82,6 +100,8 @@ journal_writer::acquire(const journal_path& path) {
     auto opened = open_journal_target(*fs_, root_of(path), path.path);
     if (!opened)
       return {nullptr, opened.error};
+    if (auto cut = cut_overlong(path, opened.value); !cut)
+      return {nullptr, cut.error};
     ages_.push_back(path);
     found = targets_.emplace(path, target{}).first;
     found->second.open = std::move(opened.value);
@@ -102,6 +122,21 @@ journal_writer::acquire(const journal_path& path) {
     touched_.push_back(path);
   }
   return {&known, 0};
+}
+
+/// Cuts off what a failed write left behind, if it could not be cut then.
+io_status journal_writer::cut_overlong(const journal_path& path,
+                                       journal_target& opened) {
+  auto found = overlong_.find(path);
+  if (found == overlong_.end())
+    return {};
+  if (opened.size > found->second) {
+    if (auto cut = fs_->truncate(opened.file.get(), found->second); !cut)
+      return cut;
+    opened.size = found->second;
+  }
+  overlong_.erase(found);
+  return {};
 }
 
 /// Looks whether the file still ends where we left it.
@@ -190,6 +225,8 @@ void journal_writer::apply(std::vector<journal_append>& batch) {
   std::map<journal_path, int> failed;
   for (const auto& path : touched_) {
     auto& known = targets_[path];
+    if (known.pending.empty())
+      continue;
     auto end = known.open.size;
     auto done = write_all_at(*fs_, known.open.file.get(), known.pending, end);
     dirty_.insert(path);
@@ -197,7 +234,8 @@ void journal_writer::apply(std::vector<journal_append>& batch) {
       known.open.size = known.planned_end;
     } else {
       // What a failed write left behind would tear the next line.
-      fs_->truncate(known.open.file.get(), end);
+      if (!fs_->truncate(known.open.file.get(), end))
+        overlong_[path] = end;
       unsure_.insert(path);
       failed[path] = done.error;
       trouble_ = "cannot write " + path.path;
@@ -209,6 +247,7 @@ void journal_writer::apply(std::vector<journal_append>& batch) {
     if (!append.failure && found != failed.end())
       append.failure = journal_failure(found->second, append.record.path);
   }
+  share_failures(batch);
   for (const auto& entry : failed)
     drop_target(entry.first);
 }

@@ -21,6 +21,9 @@ struct journal_append {
   journal_record record;
   /// Who waits; the writer only carries it.
   uint64_t promise = 0;
+  /// Appends of one number other than 0 stand or fall together; they follow
+  /// each other in the batch.
+  uint64_t group = 0;
   /// Offset of the first byte in the target, when `failure` is empty.
   uint64_t offset = 0;
   caf::error failure;
@@ -44,7 +47,8 @@ public:
   journal_writer(const journal_writer&) = delete;
   journal_writer& operator=(const journal_writer&) = delete;
 
-  /// Appends a batch in order and fills in the outcomes. One frame with one
+  /// Appends a batch in order and fills in the outcomes. A group of which one
+  /// target cannot be opened is not written at all. One frame with one
   /// sync when any append asks for it, none when all are lazy. The caller keeps
   /// a batch within limits::journal_frame_bytes and most_appends.
   void commit(std::vector<journal_append>& batch);
@@ -95,6 +99,7 @@ private:
   const std::string& root_of(const journal_path& path) const;
   io_result<target*> acquire(const journal_path& path);
   io_status refresh(const journal_path& path, target& known);
+  io_status cut_overlong(const journal_path& path, journal_target& opened);
   void drop_target(const journal_path& path);
   void trim_targets();
   void plan(std::vector<journal_append>& batch);
@@ -131,6 +136,8 @@ private:
   std::set<journal_path> created_;
   /// Their frames so far must not be replayed.
   std::set<journal_path> unsure_;
+  /// Where a file should end that holds the rest of a failed write.
+  std::map<journal_path, uint64_t> overlong_;
   uint64_t batch_ = 0;
   /// The targets of the running batch.
   std::vector<journal_path> touched_;

@@ -90,7 +90,18 @@ intake_verdict judge_intake(const intake_request& request,
 
 std::string bounded_text(std::string_view text) {
   auto clean = text::sanitize_utf8(text);
-  return std::string{text::prefix_bytes(clean, limits::message_text_bytes)};
+  // A frame of the journal holds the text twice, escaped.
+  constexpr size_t most_escaped = limits::journal_frame_bytes * 2 / 5;
+  size_t escaped = 0;
+  size_t length = 0;
+  auto most = std::min(clean.size(), limits::message_text_bytes);
+  for (; length < most; ++length) {
+    auto c = static_cast<unsigned char>(clean[length]);
+    escaped += c < 0x20 ? 6 : c == '"' || c == '\\' ? 2 : 1;
+    if (escaped > most_escaped)
+      break;
+  }
+  return std::string{text::prefix_bytes(clean, length)};
 }
 
 std::string stop_target(const std::vector<std::string>& current,

@@ -23,51 +23,102 @@ void journal_file::found(uint64_t size, bool torn) {
 }
 
 void journal_file::append(std::string line, durability level, done then) {
-  if (rewriting_) {
-    if (waiting_.size() >= limits::office_waiting) {
-      then(
-        make_failure(errc::queue_full, "too many records wait for " + path_));
-      return;
-    }
-    waiting_.push_back({std::move(line), level, std::move(then)});
-    return;
-  }
-  send({std::move(line), level, std::move(then)});
+  take({std::move(line), level, std::move(then), nullptr, {}});
 }
 
-void journal_file::send(waiting next) {
+void journal_file::append_both(std::string line, journal_file& other,
+                               std::string other_line, done then) {
+  take({std::move(line), durability::sync, std::move(then), &other,
+        std::move(other_line)});
+}
+
+void journal_file::take(waiting next) {
+  // A power cut may have left half a line before each.
+  auto bytes = next.line.size() + next.other_line.size() + 2;
+  if (bytes > limits::journal_frame_bytes) {
+    next.then(make_failure(
+      errc::too_large, "a record for " + path_ + " is " + std::to_string(bytes)
+                         + " bytes long; the journal takes "
+                         + std::to_string(limits::journal_frame_bytes)));
+    return;
+  }
+  if (!rewriting_)
+    send(std::move(next));
+  else if (waiting_.size() < limits::office_waiting)
+    waiting_.push_back(std::move(next));
+  else
+    next.then(
+      make_failure(errc::queue_full, "too many records wait for " + path_));
+}
+
+journal_record journal_file::begin_record(std::string line, durability level) {
+  ++under_way_;
   journal_record record;
   record.root = root_;
   record.path = path_;
-  record.level = next.level;
-  // A power cut may have left half a line; it must not swallow the next one.
+  record.level = level;
+  // It must not swallow the next one.
   if (std::exchange(torn_, false))
     record.bytes = "\n";
-  record.bytes += next.line;
-  if (record.bytes.size() > limits::journal_frame_bytes) {
-    next.then(make_failure(errc::too_large,
-                           "a record for " + path_ + " is "
-                             + std::to_string(record.bytes.size())
-                             + " bytes long; the journal takes "
-                             + std::to_string(limits::journal_frame_bytes)));
+  record.bytes += line;
+  return record;
+}
+
+void journal_file::written(uint64_t offset, size_t length) {
+  --under_way_;
+  size_ = std::max(size_, offset + length);
+}
+
+void journal_file::not_written() {
+  // The journal cuts off what a failed write left behind.
+  --under_way_;
+}
+
+void journal_file::send(waiting next) {
+  if (next.other != nullptr) {
+    send_both(std::move(next));
     return;
   }
-  ++under_way_;
+  auto record = begin_record(std::move(next.line), next.level);
   auto length = record.bytes.size();
   auto then = std::make_shared<done>(std::move(next.then));
   kit::bounded_request(self_, journal_, limits::disk_timeout, atom::append_v,
                        std::move(record))
     .then(
       [this, then, length](uint64_t offset) {
-        --under_way_;
-        size_ = std::max(size_, offset + length);
+        written(offset, length);
         (*then)(caf::none);
         begin_rewrite();
       },
       [this, then](caf::error& reason) {
-        --under_way_;
-        // The record may or may not have reached the file, perhaps in part.
-        torn_ = true;
+        not_written();
+        (*then)(reason);
+        begin_rewrite();
+      });
+}
+
+void journal_file::send_both(waiting next) {
+  auto other = next.other;
+  journal_batch records;
+  records.push_back(begin_record(std::move(next.line), next.level));
+  records.push_back(
+    other->begin_record(std::move(next.other_line), next.level));
+  auto length = records.front().bytes.size();
+  auto other_length = records.back().bytes.size();
+  auto then = std::make_shared<done>(std::move(next.then));
+  kit::bounded_request(self_, journal_, limits::disk_timeout, atom::append_v,
+                       std::move(records))
+    .then(
+      [this, other, then, length,
+       other_length](const std::vector<uint64_t>& offsets) {
+        written(offsets.at(0), length);
+        other->written(offsets.at(1), other_length);
+        (*then)(caf::none);
+        begin_rewrite();
+      },
+      [this, other, then](caf::error& reason) {
+        not_written();
+        other->not_written();
         (*then)(reason);
         begin_rewrite();
       });

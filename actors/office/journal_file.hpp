@@ -35,6 +35,12 @@ public:
   /// appends wait.
   void append(std::string line, durability level, done then);
 
+  /// Appends one line here and one to another file, synced, in one frame of the
+  /// journal: after a crash both are there or none. The other file must never
+  /// be rewritten.
+  void append_both(std::string line, journal_file& other,
+                   std::string other_line, done then);
+
   /// Replaces the whole content once no append is under way: seals the path in
   /// the journal, then writes atomically. A failure leaves the file as it was.
   /// @param absolute the file's absolute path
@@ -50,6 +56,8 @@ private:
     std::string line;
     durability level;
     done then;
+    journal_file* other = nullptr;
+    std::string other_line;
   };
   struct replacement {
     files_actor files;
@@ -58,7 +66,14 @@ private:
     done then;
   };
 
+  void take(waiting next);
   void send(waiting next);
+  void send_both(waiting next);
+  /// The next record of this file; counts as under way.
+  journal_record begin_record(std::string line, durability level);
+  /// The journal answered for a record of so many bytes.
+  void written(uint64_t offset, size_t length);
+  void not_written();
   void begin_rewrite();
   void write(std::string content);
   void end_rewrite(const caf::error& reason);

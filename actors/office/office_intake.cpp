@@ -113,7 +113,6 @@ void office_state::write_down(const intake_request& request,
   // What a schedule or a button causes is no message of the platform.
   auto logs = request.event.origin == turn_origin::user;
   auto accepts = verdict.action == intake_action::accept;
-  pending.writes = (accepts ? 1u : 0u) + (logs ? 1u : 0u);
   auto now = wall_ms();
   auto log_line =
     print_log_line(log_line_of(pending.event, request.display_name, now));
@@ -124,31 +123,25 @@ void office_state::write_down(const intake_request& request,
   pending_.emplace(id, std::move(pending));
   pending_order_.push_back(id);
   auto then = [this, id](const caf::error& fault) {
-    wrote(id, fault);
+    settle_intake(id, fault);
   };
-  if (accepts)
+  // In one frame: no crash may leave a message that is answered and not in the
+  // chat log, or one that the log takes for a duplicate and nobody answers.
+  if (accepts && logs)
+    ledger_.append_both(print_ledger_line(line), log_, std::move(log_line),
+                        then);
+  else if (accepts)
     ledger_.append(print_ledger_line(line), durability::sync, then);
-  if (logs)
+  else if (logs)
     log_.append(std::move(log_line), durability::sync, then);
-  if (!accepts && !logs)
-    settle_intake(id);
+  else
+    then(caf::none);
 }
 
-void office_state::wrote(const std::string& id, const caf::error& fault) {
-  auto found = pending_.find(id);
-  if (found == pending_.end())
-    return;
-  if (fault && !found->second.fault)
-    found->second.fault = fault;
-  if (--found->second.writes == 0)
-    settle_intake(id);
-}
-
-void office_state::settle_intake(const std::string& id) {
+void office_state::settle_intake(const std::string& id, caf::error fault) {
   auto entry = pending_.extract(id);
   std::erase(pending_order_, id);
   auto& pending = entry.mapped();
-  auto fault = pending.fault;
   // A stop has happened whether or not the log knows.
   if (pending.action == intake_action::stop && fault) {
     kit::log::warning(label_,

@@ -65,8 +65,6 @@ private:
     intake_reply reply;
     /// The first asker, then those who sent the same message again.
     std::vector<uint64_t> promises;
-    size_t writes = 0;
-    caf::error fault;
     /// A stop word named it before it was accepted.
     bool stop = false;
     json_text stop_target;
@@ -132,8 +130,7 @@ private:
   void take(const intake_request& request, uint64_t promise);
   void write_down(const intake_request& request, intake_verdict verdict,
                   uint64_t promise);
-  void wrote(const std::string& id, const caf::error& fault);
-  void settle_intake(const std::string& id);
+  void settle_intake(const std::string& id, caf::error fault);
   void accepted(const pending_intake& pending);
   void stop_turn_of(const intake_request& request,
                     const std::string& session_key);

@@ -29,6 +29,8 @@ struct journal_record {
 
 BUREAU_INSPECT(journal_record, x.root, x.path, x.bytes, x.level);
 
+using journal_batch = std::vector<journal_record>;
+
 /// The JOURNAL actor interface: the one file that is synced on the message
 /// path.
 using journal_actor = caf::typed_actor<
@@ -36,6 +38,10 @@ using journal_actor = caf::typed_actor<
   // one sender keep their order. Errors: disk (nothing was acknowledged; the
   // bytes may or may not reach the file later), bad_request, shutting_down.
   caf::replies_to<atom::append, journal_record>::with<uint64_t>,
+  // Appends to several files at once, as durable as the most durable record:
+  // they ride in one frame, so that a crash leaves all of them or none. Answers
+  // the offsets. A fault of one target refuses all of them.
+  caf::replies_to<atom::append, journal_batch>::with<std::vector<uint64_t>>,
   // Makes older frames of a path void; ask before rewriting, renaming or
   // archiving a journalled file. Answers when the target itself is synced.
   caf::replies_to<atom::seal, journal_root, std::string>::with<caf::ok_atom>,
@@ -48,5 +54,7 @@ using journal_actor = caf::typed_actor<
 CAF_BEGIN_TYPE_ID_BLOCK(bureau_journal, bureau::type_ids::journal)
 CAF_ADD_TYPE_ID(bureau_journal, (bureau::journal_root))
 CAF_ADD_TYPE_ID(bureau_journal, (bureau::journal_record))
+CAF_ADD_TYPE_ID(bureau_journal, (bureau::journal_batch))
+CAF_ADD_TYPE_ID(bureau_journal, (std::vector<uint64_t>))
 CAF_ADD_TYPE_ID(bureau_journal, (bureau::journal_actor))
 CAF_END_TYPE_ID_BLOCK(bureau_journal)

@@ -63,8 +63,11 @@ struct journal_world {
 
 io::journal_append append_of(std::string path, std::string bytes,
                              durability level = durability::sync) {
-  return {
-    {journal_root::state, std::move(path), std::move(bytes), level}, 0, 0, {}};
+  return {{journal_root::state, std::move(path), std::move(bytes), level},
+          0,
+          0,
+          0,
+          {}};
 }
 
 /// One append in a batch of its own.
@@ -178,6 +181,64 @@ TEST_CASE("an append that has no place fails alone") {
   CHECK_FALSE(batch.back().failure);
   CHECK_FALSE(writer->broken());
   CHECK_FALSE(std::filesystem::exists(world.workspace() + "/a"));
+}
+
+TEST_CASE("a group that has no place for one of its records writes none") {
+  journal_world world;
+  std::filesystem::create_symlink("/etc/passwd", world.file("link"));
+  auto writer = world.writer();
+  std::vector<io::journal_append> batch;
+  batch.push_back(append_of("a", "alone\n"));
+  batch.push_back(append_of("a", "first\n"));
+  batch.push_back(append_of("link", "second\n"));
+  batch.push_back(append_of("a", "other\n"));
+  batch.push_back(append_of("b", "other\n"));
+  batch[1].group = batch[2].group = 1;
+  batch[3].group = batch[4].group = 2;
+  writer->commit(batch);
+  CHECK_FALSE(batch[0].failure);
+  CHECK(code_of(batch[1].failure) == errc::bad_request);
+  CHECK(batch[1].failure == batch[2].failure);
+  CHECK_FALSE(batch[3].failure);
+  CHECK(batch[3].offset == 6);
+  CHECK(get_file(world.file("a")) == "alone\nother\n");
+  CHECK(get_file(world.file("b")) == "other\n");
+}
+
+TEST_CASE("killed at any operation, a group is in both files or in none") {
+  for (size_t nth = 1; nth < 60; ++nth) {
+    CAPTURE(nth);
+    journal_world world;
+    {
+      auto writer = world.writer();
+      put(*writer, "a", "0\n");
+      world.fs->heal();
+      world.fs->fail_from(nth, EIO);
+      std::vector<io::journal_append> batch;
+      batch.push_back(append_of("a", "1\n"));
+      batch.push_back(append_of("b", "1\n"));
+      batch[0].group = batch[1].group = 1;
+      writer->commit(batch);
+    }
+    world.fs->heal();
+    CHECK_FALSE(world.replay().failure);
+    auto first = get_file(world.file("a")) == "0\n1\n";
+    auto second = get_file(world.file("b")) == "1\n";
+    CHECK(first == second);
+  }
+}
+
+TEST_CASE("what a failed write left is cut off, also when only later") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  // stat, frame, sync; then the target and the cut of what it left.
+  world.fs->fail_from(4, ENOSPC);
+  CHECK(code_of(put(*writer, "a", "refused\n").failure) == errc::disk);
+  world.fs->heal();
+  put_file(world.file("a"), "1\nref");
+  CHECK(put(*writer, "a", "2\n").offset == 2);
+  CHECK(get_file(world.file("a")) == "1\n2\n");
 }
 
 TEST_CASE("a foreign writer is noticed and never overwritten") {

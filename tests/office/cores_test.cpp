@@ -157,6 +157,19 @@ TEST_CASE("text is cut at its bound, between characters") {
   CHECK(bounded_text(text + "\u65e5") == text);
 }
 
+TEST_CASE(
+  "text that the journal would have to escape is cut before it is full") {
+  for (auto c : {'\n', '"', '\x01'}) {
+    CAPTURE(c);
+    auto kept = bounded_text(std::string(limits::message_text_bytes, c));
+    CHECK(kept.size() > limits::message_text_bytes / 4);
+    ledger_record line;
+    line.id = "m1";
+    line.event.text = kept;
+    CHECK(print_ledger_line(line).size() * 2 < limits::journal_frame_bytes);
+  }
+}
+
 TEST_CASE("where a stop finds its turn") {
   using enum stop_scope;
   struct row {
@@ -302,9 +315,13 @@ TEST_CASE("the list of unfinished offices") {
   CHECK(text
         == R"({"version":1,"offices":[")" + two + R"(",")" + one + "\"]}\n");
   CHECK(parse_open_list(text) == std::vector<std::string>{two, one});
-  CHECK(parse_open_list("").empty());
-  CHECK(parse_open_list(R"({"version":2,"offices":[]})").empty());
-  CHECK(parse_open_list(R"({"version":1,"offices":["../x",7]})").empty());
+  CHECK(parse_open_list(print_open_list({})) == std::vector<std::string>{});
+  for (auto damaged : {"", R"({"version":2,"offices":[]})", R"({"version":1})",
+                       R"({"version":1,"offices":["../x"]})",
+                       R"({"version":1,"offices":[7]})"}) {
+    CAPTURE(damaged);
+    CHECK_FALSE(parse_open_list(damaged));
+  }
   CHECK(keys_of_replayed({"conversations/" + one + "/ledger.jsonl",
                           "conversations/../etc", "events.jsonl",
                           "conversations/" + one + "/other"})

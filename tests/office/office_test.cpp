@@ -5,6 +5,10 @@
 #include <caf/all.hpp>
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
+#include <algorithm>
+
 using namespace bureau;
 using namespace bureau::test;
 using namespace std::chrono_literals;
@@ -147,22 +151,47 @@ TEST_CASE("a full disk takes nothing, and a later offer is taken") {
   CHECK(world.log().size() == 2);
 }
 
-TEST_CASE("a log line that fails after the ledger line is not taken either") {
+TEST_CASE("a message is in the ledger and in the chat log, or in neither") {
   office_world world;
   office_node node{world};
   CHECK(node.say("m0") == "taken");
-  node.journal_log->breaks_after = 1;
+  // Whatever breaks after so many appends: no file is ahead of the other.
+  node.journal_log->breaks_after = 0;
   CHECK(node.say("m1") == "disk");
+  CHECK(world.ledger() == texts{"m0 accepted"});
+  CHECK(world.log().size() == 1);
+  node.journal_log->broken = false;
+  node.journal_log->breaks_after = 1;
+  CHECK(node.say("m1") == "taken");
+  CHECK(world.ledger() == texts{"m0 accepted", "m1 accepted"});
+  CHECK(world.log().size() == 2);
   node.journal_log->broken = false;
   node.journal_log->breaks_after = -1;
-  CHECK(node.say("m1") == "taken");
-  CHECK(node.sessions->tickets.size() == 2);
-  CHECK(world.log().back().ts == "m1");
   node.run("m0", "r0");
   node.produce("m0", "r0", "a0");
   node.run("m1", "r1");
   node.produce("m1", "r1", "a1");
   CHECK(world.shown == texts{"a0", "a1"});
+}
+
+TEST_CASE("a chat log that cannot be written takes no message at all") {
+  office_world world;
+  std::filesystem::create_directories(world.log_path());
+  office_node node{world};
+  CHECK(node.say("m1") != "taken");
+  CHECK(world.ledger().empty());
+  CHECK(node.sessions->tickets.empty());
+}
+
+TEST_CASE("a full disk leaves no empty line behind") {
+  office_world world;
+  office_node node{world};
+  node.journal_log->broken = true;
+  CHECK(node.say("m1") == "disk");
+  node.journal_log->broken = false;
+  CHECK(node.say("m1") == "taken");
+  CHECK(get_file(world.log_path()).front() == '{');
+  CHECK(get_file(world.ledger_path()).front() == '{');
 }
 
 TEST_CASE("torn ends of both files are mended before the next line") {
@@ -595,6 +624,54 @@ TEST_CASE("an office that cannot read its files tells the asker why") {
   CHECK(node.say("m1") == "taken");
 }
 
+TEST_CASE("an office that fails is opened again and goes on") {
+  office_world world;
+  office_node node{world};
+  node.sessions->automatic = true;
+  node.sessions->broken_factories = 1;
+  auto first = node.say("m1");
+  node.advance(1s);
+  CHECK(first != "bad_identity");
+  CHECK(world.shown == texts{"answer to m1"});
+  CHECK(node.say("m1") == "duplicate");
+  CHECK(std::count(node.counted->begin(), node.counted->end(), "restart office")
+        == 1);
+}
+
+TEST_CASE("an office that always fails is left alone after a while") {
+  office_world world;
+  office_node node{world};
+  node.sessions->broken_factories = 1000;
+  node.say("m1");
+  node.advance(10s);
+  CHECK(node.sessions->broken_factories
+        == 1000 - 1 - static_cast<int>(limits::office_restarts));
+  node.sessions->broken_factories = 0;
+  node.sessions->automatic = true;
+  CHECK(node.say("m2") == "taken");
+  CHECK(world.shown == texts{"answer to m1", "answer to m2"});
+}
+
+TEST_CASE("messages are counted by what became of them") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.say("m1");
+  node.say("s1", "stop");
+  auto wrong = node.message("m2");
+  wrong.event.session_key = "x:1";
+  node.offer(wrong);
+  auto aside = node.message("m3");
+  aside.trigger = trigger_class::candidate;
+  node.offer(aside);
+  node.journal_log->broken = true;
+  node.say("m4");
+  CHECK(*node.counted
+        == texts{"intake console taken", "intake console duplicate",
+                 "intake console stopped", "intake console refused",
+                 "intake console logged", "intake console failed"});
+}
+
 // -- drain --------------------------------------------------------------------
 
 TEST_CASE("a drain takes nothing new and starts no turn") {
@@ -614,6 +691,23 @@ TEST_CASE("a drain takes nothing new and starts no turn") {
   CHECK(report.open_entries == 0);
   CHECK(node.sessions->drains
         == texts{"local hold", "local abort", "local close"});
+}
+
+TEST_CASE("an office that opens during a drain starts nothing") {
+  office_world world;
+  office_node node{world};
+  auto intake = node.self->request(node.offices_handle, caf::infinite,
+                                   atom::intake_v, node.message("m1"));
+  auto held = node.self->request(node.offices_handle, caf::infinite,
+                                 atom::drain_v, drain_phase::hold);
+  node.settle();
+  intake.receive([](const intake_reply&) { FAIL("taken during a drain"); },
+                 [](const caf::error& reason) {
+                   CHECK(code_of(reason) == errc::shutting_down);
+                 });
+  held.receive([](const drain_report& report) { CHECK(report.running == 0); },
+               [](const caf::error& reason) { FAIL(sentence_of(reason)); });
+  CHECK(node.sessions->spawned == 0);
 }
 
 TEST_CASE("after the last phase the gate is shut") {

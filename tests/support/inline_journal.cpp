@@ -14,6 +14,7 @@ namespace bureau::test {
 namespace {
 
 // (append, journal_record) → offset       ⇒ append
+// (append, journal_batch) → offsets     ⇒ append_group
 // (seal, journal_root, path) → ok         ⇒ seal
 // (status) → status_line                  ⇒ line
 // (stop) → ok                             ⇒ closed from now on
@@ -46,24 +47,33 @@ struct inline_journal_state {
     return {};
   }
 
-  caf::result<uint64_t> append(const journal_record& record) {
-    probe->asked.push_back(record);
+  /// One append, or one group, comes.
+  caf::error arrival() {
     if (probe->breaks_after == 0)
       probe->broken = true;
     if (probe->breaks_after > 0)
       --probe->breaks_after;
-    if (auto refused = refusal())
+    return refusal();
+  }
+
+  caf::expected<uint64_t> append(const journal_record& record) {
+    probe->asked.push_back(record);
+    if (auto refused = arrival())
       return refused;
+    return place(record);
+  }
+
+  caf::expected<uint64_t> place(const journal_record& record) {
     if (record.path.empty() || record.bytes.empty()
         || record.bytes.size() > limits::journal_frame_bytes)
       return make_failure(errc::bad_request, "a journal record needs a path "
                                              "and 1 byte to 1 MiB");
-    auto place = io::locate(*fs, root_of(record.root), resolve_rule::no_links,
+    auto where = io::locate(*fs, root_of(record.root), resolve_rule::no_links,
                             record.path);
-    if (!place)
-      return io::journal_failure(place.error, record.path);
+    if (!where)
+      return io::journal_failure(where.error, record.path);
     auto file =
-      io::open_regular(*fs, place.value, O_WRONLY | O_CREAT, mode_t{0600});
+      io::open_regular(*fs, where.value, O_WRONLY | O_CREAT, mode_t{0600});
     if (!file)
       return io::journal_failure(file.error, record.path);
     auto facts = fs->stat(file.value.get());
@@ -75,6 +85,21 @@ struct inline_journal_state {
       return io::journal_failure(done.error, record.path);
     probe->written.push_back(record);
     return offset;
+  }
+
+  caf::result<std::vector<uint64_t>>
+  append_group(const journal_batch& records) {
+    std::vector<uint64_t> offsets;
+    probe->asked.insert(probe->asked.end(), records.begin(), records.end());
+    if (auto refused = arrival())
+      return refused;
+    for (const auto& record : records) {
+      auto offset = place(record);
+      if (!offset)
+        return offset.error();
+      offsets.push_back(*offset);
+    }
+    return offsets;
   }
 
   caf::result<caf::ok_atom> seal(journal_root root, const std::string& path) {
@@ -91,7 +116,10 @@ struct inline_journal_state {
   journal_actor::behavior_type make_behavior() {
     return {
       [this](atom::append, const journal_record& record) {
-        return append(record);
+        return caf::result<uint64_t>{append(record)};
+      },
+      [this](atom::append, const journal_batch& records) {
+        return append_group(records);
       },
       [this](atom::seal, journal_root root, const std::string& path) {
         return seal(root, path);
