@@ -7,6 +7,7 @@
 #include "messages/limits.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace bureau::offices {
 
@@ -32,27 +33,44 @@ std::string print_open_list(std::vector<std::string> keys) {
   return json::print(document) + "\n";
 }
 
-std::vector<std::string> parse_open_list(std::string_view text) {
-  std::vector<std::string> keys;
+std::optional<std::vector<std::string>> parse_open_list(std::string_view text) {
   auto parsed = json::parse(text);
   auto document = parsed ? parsed.value.if_object() : nullptr;
   if (document == nullptr
       || json::int_member(*document, "version") != open_list_version)
-    return keys;
+    return std::nullopt;
   auto list = json::member(*document, "offices");
-  if (list != nullptr && list->is_array())
-    for (const auto& entry : list->get_array())
-      if (entry.is_string() && is_office_key(entry.get_string()))
-        keys.emplace_back(entry.get_string());
+  if (list == nullptr || !list->is_array())
+    return std::nullopt;
+  std::vector<std::string> keys;
+  for (const auto& entry : list->get_array()) {
+    if (!entry.is_string() || !is_office_key(entry.get_string()))
+      return std::nullopt;
+    keys.emplace_back(entry.get_string());
+  }
   make_unique(keys);
   return keys;
 }
 
-std::vector<std::string> load_open_list(file_system& fs,
-                                        const std::string& state_dir) {
-  auto text = os::read_whole(fs, join_path(state_dir, open_list_name),
-                             limits::registry_file_bytes);
-  return parse_open_list(text.value);
+open_list load_open_list(file_system& fs, const std::string& state_dir) {
+  auto path = join_path(state_dir, open_list_name);
+  auto text = os::read_whole(fs, path, limits::registry_file_bytes);
+  if (text.fault.error == ENOENT)
+    return {};
+  auto keys = text ? parse_open_list(text.value) : std::nullopt;
+  if (keys)
+    return {std::move(*keys), {}};
+  open_list result;
+  result.warning = path
+                   + " is damaged; the ledger of every conversation is looked "
+                     "at instead";
+  auto tree = join_path(state_dir, "conversations");
+  for (auto& name : fs.list(tree).value)
+    if (is_office_key(name)
+        && fs.stat_name(join_path(tree, name + "/ledger.jsonl")))
+      result.keys.push_back(std::move(name));
+  make_unique(result.keys);
+  return result;
 }
 
 std::vector<std::string>

@@ -100,7 +100,10 @@ std::string replay(boot_result& result) {
     log::info("journal", "the last end was not clean: "
                            + std::to_string(report.bytes_written)
                            + " bytes were brought up to date");
-  result.resume_keys = offices::load_open_list(disk, boot.state_dir);
+  auto open = offices::load_open_list(disk, boot.state_dir);
+  if (!open.warning.empty())
+    log::warning("offices", open.warning);
+  result.resume_keys = std::move(open.keys);
   std::vector<std::string> touched;
   for (const auto& target : report.touched)
     if (target.root == journal_root::state)

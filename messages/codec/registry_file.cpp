@@ -97,9 +97,18 @@ private:
 
   bool read_offices(const bj::object& document) {
     auto list = json::member(document, "offices");
-    // Files older than office records have none.
-    if (list == nullptr)
+    // Files older than office records have none. An unknown list may be this
+    // one with a damaged name: then the offices must not be forgotten.
+    if (list == nullptr) {
+      for (const auto& member : document)
+        if (member.value().is_array() && member.key() != "enabledPlatforms"
+            && member.key() != "migrations")
+          return fail("/" + std::string{member.key()},
+                      "Invalid office registry shape: \"offices\" is missing "
+                      "beside the unknown list "
+                        + quoted(std::string_view{member.key()}));
       return true;
+    }
     if (!list->is_array())
       return shape("offices");
     std::set<office_address> seen;

@@ -213,6 +213,35 @@ struct scripted_store_state {
   }
 };
 
+// (add, metric_sample) => remembered; nothing else is used here
+struct counting_metrics_state {
+  using pointer = metrics_actor::stateful_pointer<counting_metrics_state>;
+  static inline const char* name = "counting_metrics";
+  pointer self;
+  std::shared_ptr<std::vector<std::string>> counted;
+
+  explicit counting_metrics_state(pointer me) : self(me) {}
+
+  void init(std::shared_ptr<std::vector<std::string>> into) {
+    counted = std::move(into);
+  }
+
+  metrics_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::add, const metric_sample& sample) {
+        auto line = sample.id == metric::intake ? std::string{"intake"}
+                                                : std::string{"restart"};
+        for (const auto& label : sample.labels)
+          line += " " + label;
+        counted->push_back(line);
+      },
+      [](atom::observe, const metric_sample&) {},
+      [](atom::gauge, const metric_sample&) {},
+      [](atom::scrape) { return std::string{}; },
+    };
+  }
+};
+
 std::string name_of(const caf::error& reason) {
   return to_string(code_of(reason));
 }
@@ -271,7 +300,8 @@ office_node::office_node(office_world& shared,
     journal_log(std::make_shared<journal_probe>()),
     files_log(std::make_shared<files_probe>()),
     gate(std::make_shared<gate_script>()),
-    sessions(std::make_shared<session_script>()) {
+    sessions(std::make_shared<session_script>()),
+    counted(std::make_shared<std::vector<std::string>>()) {
   if (script)
     script(*gate);
   offices::registry_store boot{{*disk, *world.chance, *wall}, world.state};
@@ -287,8 +317,15 @@ office_node::office_node(office_world& shared,
     spawn_inline_journal(*system, disk, world.state, world.root, journal_log);
   args.deps.files = files;
   args.deps.wall = wall;
+  metrics = kit::spawn_stateful<metrics_actor, counting_metrics_state>(*system,
+                                                                       counted);
+  args.deps.metrics = metrics;
   args.deps.sessions = [this](caf::actor_system& home,
                               const session_args& given) {
+    if (sessions->broken_factories > 0) {
+      --sessions->broken_factories;
+      throw std::runtime_error{"scripted fault"};
+    }
     auto session = kit::spawn_stateful<session_actor, scripted_session_state>(
       home, &world, sessions, given);
     ++sessions->spawned;
@@ -302,7 +339,7 @@ office_node::office_node(office_world& shared,
       home, &world);
   };
   args.registry = registry;
-  args.resume_keys = offices::load_open_list(*disk, world.state);
+  args.resume_keys = offices::load_open_list(*disk, world.state).keys;
   offices_handle = offices::spawn_offices(*system, std::move(args));
   transport = kit::spawn_stateful<transport_actor, gate_transport_state>(
     *system, &world, gate, offices_handle);
@@ -321,6 +358,7 @@ office_node::~office_node() {
   sessions->owner = nullptr;
   offices_handle = nullptr;
   registry = nullptr;
+  metrics = nullptr;
   transport = nullptr;
 }
 
