@@ -345,12 +345,20 @@ office_state::snapshot_promise office_state::on_describe() {
 }
 
 drain_report office_state::drain_state() const {
+  constexpr int64_t patience =
+    std::chrono::milliseconds{limits::shutdown_timeout}.count();
   drain_report report;
   for (const auto* entry : core_->open()) {
     ++report.open_entries;
     report.running += entry->state == ledger_state::running;
     report.sending += entry->state == ledger_state::sending;
-    report.delivering += entry->produced_ms != 0;
+    if (entry->produced_ms == 0)
+      continue;
+    ++report.undelivered;
+    // What waits for longer than a shutdown waits for the next start.
+    auto found = deliveries_.find(entry->id);
+    report.delivering += found == deliveries_.end()
+                         || found->second.due_ms - clock_ms() < patience;
   }
   return report;
 }

@@ -31,6 +31,13 @@ bool is_negative_number(const std::string& word) {
                         [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// A path as the person typed it, from where they stand.
+std::string absolute(file_system& fs, const std::string& path) {
+  if (path.starts_with('/'))
+    return join_path(path, "");
+  return join_path(fs.canonical(".").value, path);
+}
+
 command_result list(const registry_store& store) {
   auto& state = store.state();
   std::string out = "Enabled platforms: ";
@@ -134,9 +141,10 @@ command_result run_office_command(const registry_ports& ports,
   if (command.action.empty())
     return usage();
   auto state_dir =
-    command.state_dir.empty() ? default_state_dir : command.state_dir;
+    absolute(ports.fs,
+             command.state_dir.empty() ? default_state_dir : command.state_dir);
   auto root = command.workspace.empty() ? join_path(state_dir, "workspace")
-                                        : join_path(command.workspace, "");
+                                        : absolute(ports.fs, command.workspace);
   registry_store store{ports, state_dir};
   auto fault = store.open();
   if (!fault.empty())

@@ -29,8 +29,9 @@ void office_state::boot() {
   std::vector<std::string> lost;
   for (const auto* entry : core_->open()) {
     // What an earlier office left in the outbox must not be sent beside ours.
+    // In the order of the mailbox: behind all that it sent, before what we do.
     if (entry->produced_ms != 0)
-      kit::urgent_send(self_, transport_, atom::drop_v, entry->run);
+      self_->send(transport_, atom::drop_v, entry->run);
     switch (core_->after_restart(*entry, dedupes)) {
     case boot_step::ask_cause:
       causes_.push_back(entry->id);
@@ -224,6 +225,9 @@ void office_state::session_lost(const std::string& key,
                                 const caf::error& reason) {
   kit::log::error(label_, "the session " + key
                             + " ended unexpectedly: " + sentence_of(reason));
+  if (deps_.metrics)
+    self_->send(deps_.metrics, atom::add_v,
+                metric_sample{metric::actor_restarts, {"session"}, 1});
   std::vector<std::string> running;
   std::string first_waiting;
   for (const auto* entry : core_->open()) {

@@ -125,8 +125,7 @@ private:
       return make_failure(errc::bad_identity,
                           "the message has no valid conversation id");
     if (holding_)
-      return make_failure(errc::shutting_down,
-                          "the node is ending; the message was not taken");
+      return ending();
     if (auto handle = awake(address))
       return self_->delegate(handle, atom::intake_v, request);
     auto answer = self_->make_response_promise<reply_promise>();
@@ -187,7 +186,7 @@ private:
   }
 
   void open_next() {
-    while (openings_ < openings_at_once && !queue_.empty()) {
+    while (!holding_ && openings_ < openings_at_once && !queue_.empty()) {
       auto address = std::move(queue_.front());
       queue_.pop_front();
       auto found = rows_.find(address);
@@ -208,6 +207,12 @@ private:
   }
 
   void recorded(const office_address& address, const office& place) {
+    if (holding_) {
+      // The drain has asked everybody; a newcomer would start its turns.
+      --openings_;
+      not_opened(address, ending());
+      return;
+    }
     auto& row = rows_.at(address);
     auto transport = transports_.find(address.platform);
     row.handle = spawn_office(
@@ -233,6 +238,11 @@ private:
     auto handle = row.handle;
     for (auto& item : std::exchange(row.waiting_for_it, {}))
       item.forward(handle);
+  }
+
+  static caf::error ending() {
+    return make_failure(errc::shutting_down,
+                        "the node is ending; the message was not taken");
   }
 
   void not_opened(const office_address& address, const caf::error& reason) {
@@ -313,6 +323,9 @@ private:
                                              "the conversation is closed"));
       return;
     }
+    if (!asleep && args_.deps.metrics)
+      self_->send(args_.deps.metrics, atom::add_v,
+                  metric_sample{metric::actor_restarts, {"office"}, 1});
     row.phase = row_phase::queued;
     queue_.push_back(address);
     open_next();
@@ -417,7 +430,8 @@ private:
     for (auto& [address, row] : rows_)
       if (address.platform == platform && row.handle)
         self_->send(row.handle, atom::attach_v, transport);
-    resume(platform);
+    if (!holding_)
+      resume(platform);
     return caf::ok_atom_v;
   }
 
@@ -456,11 +470,14 @@ private:
     auto answer = self_->make_response_promise<report_promise>();
     auto id = reports_.keep(answer);
     holding_ = true;
+    for (const auto& address : std::exchange(queue_, {}))
+      not_opened(address, ending());
     auto total = std::make_shared<drain_report>();
     auto add = [total](const drain_report& part) {
       total->running += part.running;
       total->open_entries += part.open_entries;
       total->sending += part.sending;
+      total->undelivered += part.undelivered;
       total->delivering += part.delivering;
     };
     ask_all<drain_report>(

@@ -16,6 +16,12 @@ main_events::main_events() {
   sigemptyset(&mask);
   sigaddset(&mask, SIGINT);
   sigaddset(&mask, SIGTERM);
+  // A terminal that closes, and ^\\: ends like any other.
+  sigaddset(&mask, SIGHUP);
+  sigaddset(&mask, SIGQUIT);
+  // Without a meaning here; they must not end the node.
+  sigaddset(&mask, SIGUSR1);
+  sigaddset(&mask, SIGUSR2);
   pthread_sigmask(SIG_BLOCK, &mask, nullptr);
   signals_ = ::signalfd(-1, &mask, SFD_CLOEXEC);
   int ends[2] = {-1, -1};
@@ -52,10 +58,18 @@ main_event main_events::wait() {
     if ((entries[1].revents & POLLIN) != 0) {
       signalfd_siginfo info{};
       if (::read(signals_, &info, sizeof info)
-          == static_cast<ssize_t>(sizeof info))
-        return info.ssi_signo == static_cast<uint32_t>(SIGINT)
-                 ? main_event::interrupt
-                 : main_event::terminate;
+          != static_cast<ssize_t>(sizeof info))
+        continue;
+      switch (static_cast<int>(info.ssi_signo)) {
+      case SIGINT:
+        return main_event::interrupt;
+      case SIGTERM:
+      case SIGHUP:
+      case SIGQUIT:
+        return main_event::terminate;
+      default:
+        break;
+      }
     }
   }
 }

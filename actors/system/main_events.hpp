@@ -9,7 +9,7 @@ namespace bureau::system {
 enum class main_event : uint8_t {
   /// SIGINT (^C in a terminal).
   interrupt,
-  /// SIGTERM.
+  /// SIGTERM, SIGHUP (the terminal is gone) or SIGQUIT.
   terminate,
   /// The node takes messages; listeners may open.
   ready,
@@ -23,8 +23,8 @@ enum class main_event : uint8_t {
 /// through a pipe. post() may be called from any thread.
 class main_events {
 public:
-  /// Blocks SIGINT and SIGTERM in the calling thread; threads started later
-  /// inherit that, so call it before any thread exists.
+  /// Blocks these signals, SIGUSR1 and SIGUSR2 in the calling thread; threads
+  /// started later inherit that, so call it before any thread exists.
   main_events();
   main_events(const main_events&) = delete;
   main_events& operator=(const main_events&) = delete;

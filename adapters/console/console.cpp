@@ -332,11 +332,18 @@ private:
   delivery_promise on_deliver(const outbound& operation) {
     auto promise = self_->make_response_promise<delivery_promise>();
     auto id = deliveries_.keep(promise);
-    if (!started_ || port_ended_ || output_lost_) {
+    if (output_lost_) {
+      deliveries_.deliver(id, lost());
+      return promise;
+    }
+    if (!started_ || port_ended_) {
       deliveries_.deliver(id, failed("The console is not open."));
       return promise;
     }
-    if (is_dropped(operation)) {
+    // A final that comes after the drop was sent in spite of it: the gate
+    // knows.
+    if (operation.rank != outbound_class::final_answer
+        && is_dropped(operation)) {
       deliveries_.deliver(id, dropped());
       return promise;
     }
@@ -375,17 +382,19 @@ private:
     key.part = operation.part;
     key.op = operation.op;
     key.ref = operation.ref;
+    at_gate_.emplace(id, operation.run);
     kit::bounded_request(self_, deps_.offices, limits::disk_timeout,
                          atom::may_send_v, std::move(key))
       .then(
         [this, id, operation](caf::ok_atom) {
-          if (is_dropped(operation))
-            deliveries_.deliver(id, dropped());
-          else
+          if (at_gate_.erase(id) > 0)
             show(id, operation);
+          else
+            deliveries_.deliver(id, dropped());
         },
         [this, id](caf::error& reason) {
-          auto stopped = code_of(reason) == errc::aborted;
+          auto stopped =
+            at_gate_.erase(id) == 0 || code_of(reason) == errc::aborted;
           deliveries_.deliver(id, stopped ? dropped()
                                           : failed(sentence_of(reason)));
         });
@@ -420,9 +429,7 @@ private:
     if (!entry.empty()) {
       delivered outcome;
       outcome.ref = std::move(entry.mapped().ref);
-      deliveries_.deliver(entry.mapped().promise,
-                          fine ? outcome
-                               : failed("Standard output is closed."));
+      deliveries_.deliver(entry.mapped().promise, fine ? outcome : lost());
     }
     if (fine || std::exchange(output_lost_, true))
       return;
@@ -433,6 +440,8 @@ private:
     if (run.empty())
       return;
     screen_->forget_run(run);
+    std::erase_if(at_gate_,
+                  [&](const auto& item) { return item.second == run; });
     dropped_runs_.push_back(run);
     if (dropped_runs_.size() > limits::console_visible_messages)
       dropped_runs_.pop_front();
@@ -456,6 +465,14 @@ private:
     delivered result;
     result.fault = delivery_fault::retryable;
     result.detail = std::move(why);
+    return result;
+  }
+
+  /// Nobody will read it before the program is started again.
+  static delivered lost() {
+    auto result = failed("Standard output is closed.");
+    result.retry_after_ms =
+      std::chrono::milliseconds{limits::delivery_give_up}.count();
     return result;
   }
 
@@ -496,6 +513,8 @@ private:
   kit::promise_guard<caf::ok_atom> starts_;
   kit::promise_guard<caf::ok_atom> stops_;
   kit::promise_guard<delivered> deliveries_;
+  /// Finals that wait for their gate, with their runs.
+  std::map<uint64_t, std::string> at_gate_;
   std::map<uint64_t, open_write> writes_;
   uint64_t last_token_ = 0;
   std::deque<std::string> dropped_runs_;

@@ -83,13 +83,16 @@ struct drain_report {
   /// Entries whose delivery was started and not confirmed.
   uint64_t sending = 0;
   /// Entries with an answer that is not confirmed yet: produced, sending and
-  /// ambiguous ones. The shutdown waits for these.
+  /// ambiguous ones.
+  uint64_t undelivered = 0;
+  /// Those of them that may still arrive before the shutdown's deadline; it
+  /// waits for these.
   uint64_t delivering = 0;
   friend bool operator==(const drain_report&, const drain_report&) = default;
 };
 
 BUREAU_INSPECT(drain_report, x.running, x.open_entries, x.sending,
-               x.delivering);
+               x.undelivered, x.delivering);
 
 /// The DELIVERY GATE actor interface, seen by outboxes.
 using delivery_gate_actor = caf::typed_actor<

@@ -386,7 +386,11 @@ TEST_CASE_FIXTURE(console_world,
   self->send<caf::message_priority::high>(offices->attached, atom::drop_v,
                                           std::string{"run-1"});
   settle();
+  offices->refusals.push_back(make_failure(errc::aborted, "stopped"));
   CHECK(deliver(answer_to(id_of(0), "late")).fault == delivery_fault::dropped);
+  auto interim = answer_to(id_of(0), "later");
+  interim.rank = outbound_class::interim;
+  CHECK(deliver(interim).fault == delivery_fault::dropped);
   auto notice = answer_to(id_of(0), "_Stopped._");
   notice.rank = outbound_class::control;
   notice.content = outbound_content::notice;
@@ -397,12 +401,41 @@ TEST_CASE_FIXTURE(console_world,
         == delivery_fault::none);
 }
 
+TEST_CASE_FIXTURE(console_world,
+                  "an answer that its office sends after a drop is shown") {
+  // So an office begins that finds an undelivered answer in its ledger.
+  start();
+  say("a");
+  self->send(offices->attached, atom::drop_v, std::string{"run-1"});
+  CHECK(deliver(answer_to(id_of(0), "4")).fault == delivery_fault::none);
+  CHECK(port->out == "4\n");
+}
+
+TEST_CASE_FIXTURE(console_world,
+                  "a drop reaches an answer that waits at its gate") {
+  start();
+  say("a");
+  auto pending = self->request(offices->attached, caf::infinite,
+                               atom::deliver_v, answer_to(id_of(0), "4"));
+  self->send(offices->attached, atom::drop_v, std::string{"run-1"});
+  settle();
+  auto outcome = delivery_fault::none;
+  pending.receive([&](const delivered& result) { outcome = result.fault; },
+                  [](caf::error&) { FAIL("no outcome"); });
+  CHECK(outcome == delivery_fault::dropped);
+  CHECK(port->out.empty());
+}
+
 TEST_CASE_FIXTURE(console_world, "given a closed output, then the answer keeps "
                                  "and the node shuts down") {
   start();
   say("a");
   port->closed = true;
-  CHECK(deliver(answer_to(id_of(0), "4")).fault == delivery_fault::retryable);
+  auto outcome = deliver(answer_to(id_of(0), "4"));
+  CHECK(outcome.fault == delivery_fault::retryable);
+  // Longer than a shutdown waits: nobody reads it before the next start.
+  CHECK(outcome.retry_after_ms
+        > std::chrono::milliseconds{limits::shutdown_timeout}.count());
   CHECK(*shutdowns == lines{"console: standard output is closed"});
   CHECK(deliver(answer_to(id_of(0), "4")).fault == delivery_fault::retryable);
   CHECK(shutdowns->size() == 1);

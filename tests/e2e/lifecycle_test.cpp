@@ -101,8 +101,34 @@ TEST_CASE("a port in use leaves a running, degraded node") {
   CHECK(first.wait() == 0);
 }
 
-TEST_CASE("SIGINT and SIGTERM end an idle node with exit code 0") {
-  for (auto number : {SIGINT, SIGTERM}) {
+TEST_CASE("an answer that could not be written is written by the next run") {
+  home place;
+  auto line = "echo hello | " + place.command().front() + " run --state-dir "
+              + place.state + " " + place.workspace + " >/dev/full";
+  program first{{"/bin/sh", "-c", line}, place.environment};
+  CHECK(first.wait(seconds{20}) == 1);
+  CHECK(contains(first.err(), "not delivered"));
+  auto second = place.converse("");
+  INFO(second.err);
+  CHECK(second.code == 0);
+  CHECK(contains(second.out, "I am the offline responder"));
+  CHECK(last_ledger_state(place) == "sent");
+}
+
+TEST_CASE("signals without a meaning do not end the node") {
+  home place;
+  program node{place.command({"--headless"}), place.environment};
+  for (int i = 0;
+       i < 600 && !std::filesystem::exists(place.state + "/node.json"); ++i)
+    node.read_until("never printed", milliseconds{50});
+  node.signal(SIGUSR1);
+  node.signal(SIGUSR2);
+  node.signal(SIGTERM);
+  CHECK(node.wait() == 0);
+}
+
+TEST_CASE("every signal that asks for an end ends an idle node in order") {
+  for (auto number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     home place;
     program node{place.command({"--headless"}), place.environment};
     for (int i = 0;

@@ -481,6 +481,18 @@ TEST_CASE_FIXTURE(migration_disk, "usage errors of the office command") {
   CHECK(command.state_dir == "/a");
 }
 
+TEST_CASE_FIXTURE(migration_disk, "paths may be given from where one stands") {
+  legacy("C123");
+  CHECK(store()->enable(slack) == "");
+  auto here = std::filesystem::current_path();
+  auto command =
+    parse_office_command({"claim", "C123", "slack", "--workspace",
+                          std::filesystem::relative(root, here), "--state-dir",
+                          std::filesystem::relative(state, here)});
+  CHECK(run_office_command(ports(), command, "/nowhere").exit_code == 0);
+  CHECK(run().summary.migrated == ids{"C123"});
+}
+
 TEST_CASE_FIXTURE(migration_disk, "a broken registry refuses every command") {
   std::filesystem::create_directories(state);
   put_file(registry_path(), "{");

@@ -78,6 +78,8 @@ struct session_script {
   std::string provisional;
   /// Ends itself at the next ticket.
   bool dies = false;
+  /// So many sessions cannot be made: their factory throws.
+  int broken_factories = 0;
   std::vector<turn_ticket> tickets;
   std::vector<stop_turn> stops;
   std::vector<std::string> drains;
@@ -123,6 +125,9 @@ public:
   std::shared_ptr<files_probe> files_log;
   std::shared_ptr<gate_script> gate;
   std::shared_ptr<session_script> sessions;
+  /// `name label,label` of every counted sample.
+  std::shared_ptr<std::vector<std::string>> counted;
+  metrics_actor metrics;
   registry_actor registry;
   offices_actor offices_handle;
   transport_actor transport;
