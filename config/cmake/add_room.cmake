@@ -30,15 +30,26 @@ function(bureau_precompile_actors target)
   endif()
 endfunction()
 
+# Test code runs once and compiles often: it is not optimised. What it tests is.
+function(bureau_compile_as_test target)
+  target_compile_options(${target} PRIVATE
+    $<$<CONFIG:Release>:-O0> $<$<CONFIG:Release>:-U_FORTIFY_SOURCE>)
+endfunction()
+
 # add_suite(NAME <suite> SRCS <files…> [DEPS <targets…>] [LABELS <labels…>])
 #
 # One test executable test_<suite>, one CTest entry. A run that selects no test
-# case fails: an empty suite must never look green.
+# case fails: an empty suite must never look green. A suite that uses the node
+# fixture shares that library's precompiled headers.
 function(add_suite)
   cmake_parse_arguments(SUITE "" "NAME" "SRCS;DEPS;LABELS" ${ARGN})
   set(target test_${SUITE_NAME})
   add_executable(${target} ${SUITE_SRCS})
   target_link_libraries(${target} PRIVATE bureau_flags bureau_test_main ${SUITE_DEPS})
+  bureau_compile_as_test(${target})
+  if("bureau_test_support" IN_LIST SUITE_DEPS)
+    target_precompile_headers(${target} REUSE_FROM bureau_test_support)
+  endif()
   target_compile_definitions(${target} PRIVATE
     BUREAU_TEST_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     BUREAU_TEST_BINARY_DIR="${CMAKE_BINARY_DIR}")

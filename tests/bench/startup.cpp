@@ -1,7 +1,11 @@
 // How fast a node starts and how little it needs: time from exec to the first
-// `GET /health` that answers 200, and the memory of the idle process.
+// `GET /health` that answers 200, and the memory of the idle process; then the
+// same with offices in the registry, all of them dormant.
 //
-//   bench_startup [RUNS]
+//   bench_startup [RUNS] [OFFICES]
+#include "messages/codec/registry_file.hpp"
+#include "messages/identity/workspace.hpp"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -95,11 +99,46 @@ double spawn_yardstick() {
   return ms_since(begin);
 }
 
-sample measure(const std::string& binary) {
-  char directory[] = "/tmp/bureau-bench-XXXXXX";
-  if (::mkdtemp(directory) == nullptr)
-    std::abort();
-  std::string state = std::string{directory} + "/state";
+/// A state directory of a benchmark, removed at its end.
+class place {
+public:
+  explicit place(size_t offices) {
+    char directory[] = "/tmp/bureau-bench-XXXXXX";
+    if (::mkdtemp(directory) == nullptr)
+      std::abort();
+    directory_ = directory;
+    if (offices > 0)
+      furnish(offices);
+  }
+  place(const place&) = delete;
+  place& operator=(const place&) = delete;
+  ~place() { std::filesystem::remove_all(directory_); }
+
+  std::string state() const { return directory_ + "/state"; }
+
+private:
+  void furnish(size_t offices) {
+    using namespace bureau;
+    auto ws = make_workspace(state() + "/workspace", state());
+    std::filesystem::create_directories(ws.root);
+    std::filesystem::permissions(state(), std::filesystem::perms::owner_all);
+    registry_state registry;
+    for (size_t i = 0; i < offices; ++i) {
+      office_record record;
+      record.address = {platform_id::slack,
+                        "C" + std::to_string(1'000'000 + i)};
+      record.recorded_at = "2026-01-01T00:00:00.000Z";
+      std::filesystem::create_directory(make_office(ws, record.address).dir);
+      registry.offices.push_back(std::move(record));
+    }
+    std::ofstream file{state() + "/office-registry.json"};
+    file << print_registry(registry);
+  }
+
+  std::string directory_;
+};
+
+sample measure(const std::string& binary, const std::string& state) {
   auto port = free_port();
   auto port_text = "LINK_PORT=" + std::to_string(port);
   sample result;
@@ -132,9 +171,9 @@ sample measure(const std::string& binary) {
   rollup << file.rdbuf();
   result.resident_mb = static_cast<double>(figure(rollup.str(), "Rss")) / 1024;
   result.private_mb =
-    static_cast<double>(figure(rollup.str(), "Private_Clean")
-                        + figure(rollup.str(), "Private_Dirty"))
-    / 1024;
+    static_cast<double>(figure(rollup.str(), "Private_Dirty")) / 1024;
+  result.clean_mb =
+    static_cast<double>(figure(rollup.str(), "Private_Clean")) / 1024;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(
          "/proc/" + std::to_string(pid) + "/task"))
     ++result.threads;
@@ -142,7 +181,6 @@ sample measure(const std::string& binary) {
   ::kill(pid, SIGTERM);
   ::waitpid(pid, nullptr, 0);
   result.stop_ms = ms_since(begin);
-  std::filesystem::remove_all(directory);
   return result;
 }
 
@@ -164,22 +202,9 @@ void print(const char* what, const char* unit, std::vector<double> values,
   std::printf("\n");
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
-  auto runs = argc > 1 ? std::atoi(argv[1]) : 15;
-  auto self = std::filesystem::canonical("/proc/self/exe");
-  auto binary = (self.parent_path() / "bureau").string();
-  std::vector<double> yardstick;
-  std::vector<double> start;
-  std::vector<double> stop;
-  std::vector<double> resident;
-  std::vector<double> own;
-  std::vector<double> clean;
-  std::vector<double> threads;
-  for (int i = 0; i < runs; ++i) {
-    yardstick.push_back(spawn_yardstick());
-    auto one = measure(binary);
+/// The figures of many runs.
+struct table {
+  void add(const sample& one) {
     start.push_back(one.start_ms);
     stop.push_back(one.stop_ms);
     resident.push_back(one.resident_mb);
@@ -187,14 +212,50 @@ int main(int argc, char** argv) {
     clean.push_back(one.clean_mb);
     threads.push_back(one.threads);
   }
+  std::vector<double> start;
+  std::vector<double> stop;
+  std::vector<double> resident;
+  std::vector<double> own;
+  std::vector<double> clean;
+  std::vector<double> threads;
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+  auto runs = argc > 1 ? std::atoi(argv[1]) : 15;
+  auto offices = argc > 2 ? std::atoi(argv[2]) : 10'000;
+  auto self = std::filesystem::canonical("/proc/self/exe");
+  auto binary = (self.parent_path() / "bureau").string();
+  std::vector<double> yardstick;
+  table empty;
+  table furnished;
+  place many{static_cast<size_t>(offices)};
+  for (int i = 0; i < runs; ++i) {
+    yardstick.push_back(spawn_yardstick());
+    place fresh{0};
+    empty.add(measure(binary, fresh.state()));
+    furnished.add(measure(binary, many.state()));
+  }
   std::printf("idle `bureau run --headless`, %d runs\n", runs);
   std::printf("%-22s %8s %8s %8s\n", "", "min", "median", "max");
   print("spawn of /bin/true", "ms", yardstick, 0);
-  print("exec to /health 200", "ms", start, 100);
-  print("SIGTERM to exit", "ms", stop, 0);
-  print("resident memory", "MB", resident, 25);
-  print("private, written", "MB", own, 6);
-  print("private, file pages", "MB", clean, 0);
-  print("threads", "", threads, 0);
+  print("exec to /health 200", "ms", empty.start, 100);
+  print("SIGTERM to exit", "ms", empty.stop, 0);
+  print("resident memory", "MB", empty.resident, 25);
+  print("private, written", "MB", empty.own, 6);
+  print("private, file pages", "MB", empty.clean, 0);
+  print("threads", "", empty.threads, 0);
+  std::printf("with %d dormant offices\n", offices);
+  print("exec to /health 200", "ms", furnished.start, 0);
+  print("resident memory", "MB", furnished.resident, 0);
+  auto added = percentile(furnished.start, 0.5) - percentile(empty.start, 0.5);
+  auto bytes =
+    (percentile(furnished.resident, 0.5) - percentile(empty.resident, 0.5))
+    * 1024 * 1024 / offices;
+  std::printf("added to the start     %8.1f ms   target <= 150  %s\n", added,
+              added <= 150 ? "met" : "MISSED");
+  std::printf("resident each office   %8.0f bytes  target < 1000  %s\n", bytes,
+              bytes < 1000 ? "met" : "MISSED");
   return 0;
 }
