@@ -280,11 +280,11 @@ void harness_state::run(const effect::open_store&) {
   kit::bounded_request(self_, args_.store, limits::disk_timeout, atom::open_v,
                        session_open{request_.message_id})
     .then(
-      [this, number](const session_context& context) {
+      [this, number](session_context& context) {
         if (number != storage_number_ || waiting_ != storage::open)
           return;
         waiting_ = storage::idle;
-        apply(loop_->opened(context, now()));
+        apply(loop_->opened(std::move(context), now()));
       },
       [this, number](caf::error& reason) {
         if (number == storage_number_)
@@ -341,12 +341,14 @@ void harness_state::run(const effect::call_model&) {
   model_request request;
   request.choice = request_.choice;
   request.system_prompt = request_.system_prompt;
-  request.messages = loop_->transcript();
+  // A long transcript is lent, not copied: nobody keeps the request.
+  request.messages = loop_->lend_transcript();
   for (const auto& binding : request_.tools)
     request.tools.push_back(binding.definition);
   request.session_id = loop_->session_id();
   request.platform = request_.platform;
   call_ = services_.models(self_->system(), request, model_sink_actor{self_});
+  loop_->return_transcript(std::move(request.messages));
   if (!call_) {
     kit::log::error(label(), "the model factory made no call for the api "
                                + request_.choice.model.api);

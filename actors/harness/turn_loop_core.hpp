@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -53,7 +54,7 @@ struct emit {
   harness_event event;
 };
 
-/// Start a model call over `transcript()`; answer with model_delta*, then
+/// Start a model call over the transcript; answer with model_delta*, then
 /// model_done or model_lost.
 struct call_model {};
 
@@ -145,7 +146,14 @@ public:
 
   // -- state ------------------------------------------------------------------
 
-  /// What the next request is built from.
+  /// What the next request is built from. Lent out, it has to be returned
+  /// before the next event.
+  std::vector<transcript_message> lend_transcript() {
+    return std::exchange(transcript_, {});
+  }
+  void return_transcript(std::vector<transcript_message> transcript) {
+    transcript_ = std::move(transcript);
+  }
   const std::vector<transcript_message>& transcript() const {
     return transcript_;
   }

@@ -215,8 +215,8 @@ session_header session_store_state::new_header(lineage from) const {
   return result;
 }
 
-session_context session_store_state::context() const {
-  auto result = tree_->context();
+session_context session_store_state::context() {
+  auto result = contexts_of_tree_.context(*tree_);
   result.path = path_of(file_);
   return result;
 }
@@ -249,8 +249,16 @@ caf::error session_store_state::foreign_change(const std::string& what) const {
                           "again with the next message.");
 }
 
+void session_store_state::take(session_tree tree) {
+  tree_ = std::move(tree);
+  contexts_of_tree_.clear();
+  cursor_.reset();
+}
+
 void session_store_state::forget() {
   tree_.reset();
+  contexts_of_tree_.clear();
+  cursor_.reset();
   file_.clear();
   device_ = 0;
   inode_ = 0;

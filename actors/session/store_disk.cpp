@@ -102,29 +102,47 @@ void session_store_state::read_header(const std::string& file, size_t bytes,
     [next](const caf::error&) { next({}); });
 }
 
-void session_store_state::read_log(size_t bytes, with<log_contents> next,
-                                   failure fail) {
+void session_store_state::stat_log(with<file_outcome> next, failure fail) {
   file_request(
     job(file_op::stat, log_file),
+    [next](const file_outcome& found) { next(found); }, std::move(fail));
+}
+
+void session_store_state::read_log(size_t bytes, with<log_contents> next,
+                                   failure fail) {
+  stat_log(
     [this, bytes, next, fail](const file_outcome& found) {
       if (found.kind != file_kind::regular)
         return next({});
-      auto part = job(file_op::read_range, log_file);
-      part.offset = found.size > bytes ? found.size - bytes : 0;
-      // Records may arrive between the two jobs.
-      part.length = bytes + limits::message_text_bytes;
-      auto whole = part.offset == 0;
-      file_request(
-        std::move(part),
-        [this, whole, next](const file_outcome& read) {
-          auto log = read_log_tail(read.bytes, whole, place_.log_path);
-          for (const auto& warning : log.warnings)
-            warn(warning);
-          next(std::move(log));
+      auto offset = found.size > bytes ? found.size - bytes : 0;
+      read_log_part(
+        // Records may arrive between the two jobs.
+        offset, bytes + limits::message_text_bytes,
+        [this, offset, next](const std::string& part) {
+          next(parse_log(part, offset == 0));
         },
         fail);
     },
     fail);
+}
+
+void session_store_state::read_log_part(uint64_t offset, uint64_t length,
+                                        with<std::string> next, failure fail) {
+  auto part = job(file_op::read_range, log_file);
+  part.offset = offset;
+  part.length = length;
+  file_request(
+    std::move(part),
+    [next](file_outcome& read) { next(std::move(read.bytes)); },
+    std::move(fail));
+}
+
+log_contents session_store_state::parse_log(std::string_view part,
+                                            bool whole) const {
+  auto log = read_log_tail(part, whole, place_.log_path);
+  for (const auto& warning : log.warnings)
+    warn(warning);
+  return log;
 }
 
 void session_store_state::read_pointer(with<std::optional<std::string>> next,
@@ -360,7 +378,7 @@ void session_store_state::verify(step next, failure fail) {
             forget();
             return fail(std::move(error));
           }
-          tree_ = std::move(opened.tree);
+          take(std::move(*opened.tree));
           device_ = read.device;
           inode_ = read.inode;
           doubtful_ = false;

@@ -126,7 +126,7 @@ void session_store_state::begin_reset_file(session_header header,
       auto adopt = [this, fresh, plan, file, next, fail] {
         forget();
         fresh->commit_rewritten(plan);
-        tree_ = std::move(*fresh);
+        take(std::move(*fresh));
         file_ = file;
         remember_identity(next, fail);
       };

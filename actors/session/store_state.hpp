@@ -1,6 +1,8 @@
 #pragma once
 
 #include "actors/kit/promise_guard.hpp"
+#include "actors/session/context_cache_core.hpp"
+#include "actors/session/log_cursor_core.hpp"
 #include "actors/session/session_store.hpp"
 #include "actors/session/store_core.hpp"
 #include "messages/codec/session_tree.hpp"
@@ -89,7 +91,15 @@ private:
   void try_parents(std::vector<std::string> names, size_t position,
                    int64_t thread_ms, with<lineage> next, failure fail);
   void current_as_parent(with<lineage> next, failure fail);
+  /// Brings what was logged since the last sync into the open session.
   void sync(const std::string& current, step next, failure fail);
+  void sync_from_tail(const file_outcome& found, const std::string& current,
+                      step next, failure fail);
+  void sync_from_cursor(const file_outcome& found, const std::string& current,
+                        step next, failure fail);
+  /// Appends what the session misses; the cursor moves when it has it.
+  void learn(log_contents log, log_cursor reached, const std::string& current,
+             step next, failure fail);
 
   // -- starting afresh (store_reset.cpp) --------------------------------------
 
@@ -110,7 +120,12 @@ private:
   void read_more(candidate found, with<candidate> next, failure fail);
   void read_header(const std::string& file, size_t bytes,
                    with<std::string> next, failure fail);
+  void stat_log(with<file_outcome> next, failure fail);
   void read_log(size_t bytes, with<log_contents> next, failure fail);
+  /// Reads bytes of the log from an offset on.
+  void read_log_part(uint64_t offset, uint64_t length, with<std::string> next,
+                     failure fail);
+  log_contents parse_log(std::string_view part, bool whole) const;
   void read_pointer(with<std::optional<std::string>> next, failure fail);
   void list_sessions(with<std::vector<std::string>> next, failure fail);
   void make_directory(const std::string& path, step next, failure fail);
@@ -141,12 +156,14 @@ private:
 
   file_job job(file_op op, std::string path) const;
   session_header new_header(lineage from) const;
-  session_context context() const;
+  session_context context();
   history_scope scope(const std::string& current) const;
   history_clock clock() const;
   session_origin origin() const;
   std::string path_of(const std::string& file) const;
   caf::error foreign_change(const std::string& what) const;
+  /// Opens a tree in place of whatever was open.
+  void take(session_tree tree);
   void forget();
   void warn(const std::string& text) const;
 
@@ -158,6 +175,9 @@ private:
   std::optional<std::string> suffix_;
   /// The open session; nothing while closed.
   std::optional<session_tree> tree_;
+  context_cache contexts_of_tree_;
+  /// Where the log was read up to; nothing before the first sync of the tree.
+  std::optional<log_cursor> cursor_;
   /// Name of its file in the sessions directory, and what the file is.
   std::string file_;
   uint64_t device_ = 0;

@@ -7,7 +7,9 @@
 
 #include <caf/all.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <utility>
 
 using namespace bureau;
 using namespace bureau::test;
@@ -226,6 +228,164 @@ TEST_CASE_FIXTURE(store_world, "an open session learns what was said since") {
   CHECK(open(store, "3").value == context.value);
   CHECK(open(spawn(), "3").value == context.value);
   CHECK(current_text() == before);
+}
+
+// -- what a sync costs --------------------------------------------------------
+
+namespace {
+
+/// A conversation that has gone on for a while.
+class long_story : public store_world {
+public:
+  long_story() {
+    for (int i = 0; i < 300; ++i)
+      logged("old" + std::to_string(i), std::string(100, 'x'));
+    store = spawn();
+    REQUIRE(open(store));
+    turn("1", "one");
+  }
+
+  /// A message, its run, and its answer in log and session.
+  session_context turn(const std::string& id, const std::string& text) {
+    logged(id, text);
+    return run(id, text);
+  }
+
+  session_context run(const std::string& id, const std::string& text) {
+    auto context = open(store, id);
+    REQUIRE(context);
+    append(store, {run_cause_entry(id), user_says(text)});
+    append(store, {user_says("answer to " + id)});
+    log_answer(id);
+    return context.value;
+  }
+
+  void log_answer(const std::string& id) {
+    log_record record;
+    record.date = text::iso_utc(wall->now_ms());
+    record.ts = "bot-" + id;
+    record.user = "bot";
+    record.text = "answer to " + id;
+    record.from_bot = true;
+    record.session_key = "C123";
+    put_file(place.log_path, get_file(place.log_path) + print_log_line(record));
+  }
+
+  /// Bytes of the log that the jobs since the last call asked for.
+  uint64_t log_bytes() {
+    uint64_t result = 0;
+    for (const auto& job : std::exchange(jobs->jobs, {}))
+      if (job.path == "log.jsonl" && job.op == file_op::read_range)
+        result += job.length;
+    return result;
+  }
+
+  session_store_actor store;
+};
+
+} // namespace
+
+TEST_CASE_FIXTURE(long_story, "a turn reads of the log what was added to it") {
+  turn("2", "two");
+  log_bytes();
+  for (auto id : {"3", "4", "5"}) {
+    auto before = get_file(place.log_path).size();
+    turn(id, "more");
+    auto added = get_file(place.log_path).size() - before;
+    CHECK(log_bytes() < 2 * added);
+  }
+}
+
+TEST_CASE_FIXTURE(long_story, "what is said between two runs is learned once") {
+  turn("2", "two");
+  logged("c1", "chatter");
+  logged("c2", "more chatter");
+  auto context = turn("3", "three");
+  auto said = texts(context);
+  REQUIRE(said.size() >= 2);
+  CHECK(said[said.size() - 2] == "chatter");
+  CHECK(said[said.size() - 1] == "more chatter");
+  turn("4", "four");
+  auto whole = open(store).value;
+  auto all = texts(whole);
+  CHECK(std::count(all.begin(), all.end(), "chatter") == 1);
+  CHECK(std::count(all.begin(), all.end(), "three") == 1);
+  // A store that reads everything anew comes to the same result.
+  CHECK(open(spawn()).value == whole);
+}
+
+TEST_CASE_FIXTURE(long_story, "messages that wait behind a run are not taken "
+                              "over by it, and not lost when they never run") {
+  logged("2", "two");
+  logged("3", "three");
+  logged("4", "four, stopped before it began");
+  auto second = texts(run("2", "two"));
+  CHECK(std::count(second.begin(), second.end(), "three") == 0);
+  auto third = texts(run("3", "three"));
+  CHECK(std::count(third.begin(), third.end(), "two") == 1);
+  CHECK(std::count(third.begin(), third.end(), "four, stopped before it began")
+        == 0);
+  auto fifth = texts(turn("5", "five"));
+  CHECK(fifth.back() == "four, stopped before it began");
+  CHECK(std::count(fifth.begin(), fifth.end(), "three") == 1);
+  CHECK(open(spawn(), "5").value.messages == open(store, "5").value.messages);
+}
+
+TEST_CASE_FIXTURE(long_story, "a run whose message is not in the log, or far "
+                              "back in it, learns what is new all the same") {
+  turn("2", "two");
+  logged("c1", "chatter");
+  SUBCASE("not in the log") {
+    CHECK(texts(open(store, "event:e@1").value).back() == "chatter");
+  }
+  SUBCASE("far back") {
+    CHECK(texts(open(store, "1").value).back() == "answer to 2");
+    CHECK(texts(open(store).value).back() == "chatter");
+  }
+}
+
+TEST_CASE_FIXTURE(long_story, "a log that became another one is read whole") {
+  turn("2", "two");
+  auto log = get_file(place.log_path);
+  SUBCASE("shorter") {
+    put_file(place.log_path, {});
+  }
+  SUBCASE("another file of that name") {
+    std::filesystem::remove(place.log_path);
+    put_file(disk / "other", log);
+    std::filesystem::rename(disk / "other", place.log_path);
+  }
+  SUBCASE("other bytes in its place") {
+    log.insert(0, "{}");
+    put_file(place.log_path, log);
+  }
+  logged("c1", "chatter");
+  CHECK(texts(turn("3", "three")).back() == "chatter");
+  CHECK(texts(turn("4", "four")).back() == "answer to 3");
+}
+
+TEST_CASE_FIXTURE(long_story, "a line that is half written is read when it is "
+                              "whole") {
+  turn("2", "two");
+  auto before = get_file(place.log_path);
+  logged("c1", "chatter");
+  auto after = get_file(place.log_path);
+  put_file(place.log_path, after.substr(0, before.size() + 20));
+  open(store);
+  put_file(place.log_path, after);
+  CHECK(texts(turn("3", "three")).back() == "chatter");
+  auto all = texts(open(store).value);
+  CHECK(std::count(all.begin(), all.end(), "chatter") == 1);
+}
+
+TEST_CASE_FIXTURE(long_story, "a sync that failed is made up for") {
+  turn("2", "two");
+  logged("c1", "chatter");
+  logged("3", "three");
+  journal->broken = true;
+  CHECK(open(store, "3").code == errc::disk);
+  journal->broken = false;
+  CHECK(texts(run("3", "three")).back() == "chatter");
 }
 
 TEST_CASE_FIXTURE(store_world,
