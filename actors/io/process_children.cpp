@@ -1,6 +1,7 @@
 #include "actors/io/process_children.hpp"
 
 #include "actors/io/pidfd.hpp"
+#include "actors/io/process_reaper.hpp"
 #include "actors/io/process_tag.hpp"
 #include "actors/kit/log.hpp"
 #include "messages/limits.hpp"
@@ -15,9 +16,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-
-// The C library of Debian 12 forgets to declare these as C functions.
-extern "C" {}
 
 namespace bureau::io {
 
@@ -198,7 +196,7 @@ void process_children::start(child_ptr added) {
   auto& spec = added->spec;
   auto id = spec.id;
   added->started = event_loop::now();
-  added->ours = spawn_child(spec);
+  added->ours = spawn_child(spec, reaper_);
   if (!added->ours.failure.empty()) {
     reject(*added, errc::spawn_failed, added->ours.failure);
     return;
@@ -425,6 +423,9 @@ void process_children::conclude(uint64_t id) {
   if (ended.killed && !ended.tag_swept && !ended.spec.exec_tag.empty())
     kill_tagged({ended.spec.exec_tag});
   read_rest(ended);
+  // Not later: once it is reaped, its number may become somebody else's.
+  if (reaper_ != nullptr)
+    reaper_->ended(ended.ours.pid);
   auto exit = reap(ended);
   for (auto timer : {ended.drain_timer, ended.kill_timer, ended.confirm_timer,
                      ended.backstop_timer})

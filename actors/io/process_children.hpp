@@ -20,7 +20,9 @@ namespace bureau::io {
 /// is dead: as long as it is not reaped, its number cannot name anyone else.
 class process_children {
 public:
-  explicit process_children(event_loop& events) : events_(events) {}
+  /// @param reaper is told which groups live; may be null
+  process_children(event_loop& events, process_reaper* reaper)
+    : events_(events), reaper_(reaper) {}
   process_children(const process_children&) = delete;
   process_children& operator=(const process_children&) = delete;
 
@@ -93,6 +95,7 @@ private:
   proc_exit first_words(const child& ended) const;
 
   event_loop& events_;
+  process_reaper* reaper_;
   process_loop_owner_actor owner_;
   std::deque<child_ptr> waiting_;
   std::unordered_map<uint64_t, child_ptr> running_;

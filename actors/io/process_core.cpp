@@ -1,5 +1,7 @@
 #include "actors/io/process_core.hpp"
 
+#include "actors/io/process_roster_core.hpp"
+
 #include <algorithm>
 #include <set>
 
@@ -13,6 +15,12 @@ constexpr size_t longest_argument = 128u << 10;
 
 bool holds_nul(std::string_view text) {
   return text.find('\0') != std::string_view::npos;
+}
+
+bool is_plain(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    return (c >= 0 && c < ' ') || c == '\x7f';
+  });
 }
 
 std::string environment_fault(const std::vector<env_entry>& env) {
@@ -66,8 +74,9 @@ std::string spec_fault(const proc_spec& spec) {
   if (spec.input_bytes.size() > limits::process_input_bytes)
     return "the input is larger than "
            + std::to_string(limits::process_input_bytes) + " bytes";
-  if (spec.exec_tag.find('\0') != std::string::npos)
-    return "the exec tag holds a NUL byte";
+  if (spec.exec_tag.size() > longest_exec_tag || !is_plain(spec.exec_tag))
+    return "the exec tag is longer than " + std::to_string(longest_exec_tag)
+           + " bytes or holds a control character";
   if (auto fault = environment_fault(spec.env); !fault.empty())
     return fault;
   return descriptor_fault(spec.fds);

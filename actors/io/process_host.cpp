@@ -239,9 +239,9 @@ private:
 } // namespace
 
 process_service start_processes(caf::actor_system& system,
-                                metrics_actor metrics) {
+                                metrics_actor metrics, process_reaper* reaper) {
   process_service result;
-  result.loop = std::make_unique<process_loop>();
+  result.loop = std::make_unique<process_loop>(reaper);
   result.host = kit::spawn_stateful<host_interface, process_host_state>(
     system, result.loop->queue(), std::move(metrics));
   return result;

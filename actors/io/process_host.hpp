@@ -25,7 +25,10 @@ struct process_service {
 ///
 /// Throws std::system_error when the loop cannot start.
 /// @param metrics gets the gauge process_active; may be an empty handle
+/// @param reaper ends the children of a node that was killed; outlives the
+/// loop; may be null
 process_service start_processes(caf::actor_system& system,
-                                metrics_actor metrics);
+                                metrics_actor metrics,
+                                process_reaper* reaper = nullptr);
 
 } // namespace bureau::io

@@ -15,8 +15,8 @@ namespace bureau::io {
 /// Everything the thread owns: the commands, the signals, and the children.
 class process_loop::body {
 public:
-  explicit body(std::shared_ptr<process_queue> queue)
-    : queue_(std::move(queue)), children_(events_) {
+  body(std::shared_ptr<process_queue> queue, process_reaper* reaper)
+    : queue_(std::move(queue)), children_(events_, reaper) {
     sigset_t child_signal;
     sigemptyset(&child_signal);
     sigaddset(&child_signal, SIGCHLD);
@@ -67,8 +67,9 @@ private:
   process_children children_;
 };
 
-process_loop::process_loop() : queue_(std::make_shared<process_queue>()) {
-  auto owned = std::make_shared<body>(queue_);
+process_loop::process_loop(process_reaper* reaper)
+  : queue_(std::make_shared<process_queue>()) {
+  auto owned = std::make_shared<body>(queue_, reaper);
   thread_ = start_loop_thread("proc-loop",
                               [owned = std::move(owned)] { owned->run(); });
 }

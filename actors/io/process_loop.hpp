@@ -44,6 +44,8 @@ using process_command =
                process_abandon, process_stop>;
 using process_queue = loop_queue<process_command>;
 
+class process_reaper;
+
 /// The thread `proc-loop` (decision S3): it starts, feeds, reads, kills and
 /// reaps every child of the node, and outlives them all, because a child's
 /// parent-death signal follows the thread that started it.
@@ -53,7 +55,8 @@ public:
   /// Block SIGCHLD in main and so in every thread before; the loop reads it
   /// from a signalfd. Throws std::system_error when the process is out of
   /// descriptors.
-  process_loop();
+  /// @param reaper outlives the loop; may be null
+  explicit process_loop(process_reaper* reaper = nullptr);
   process_loop(const process_loop&) = delete;
   process_loop& operator=(const process_loop&) = delete;
   /// Stops and joins; children that are left are killed.

@@ -1,6 +1,6 @@
 #include "actors/io/process_spawn.hpp"
 
-#include "actors/io/pidfd.hpp"
+#include "actors/io/process_birth.hpp"
 #include "actors/io/process_core.hpp"
 #include "config/os/durable.hpp"
 #include "config/os/posix_file_system.hpp"
@@ -9,16 +9,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <map>
-#include <spawn.h>
-
-// The C library of Debian 12 forgets to declare these as C functions.
-extern "C" {}
 
 namespace bureau::io {
 
@@ -32,23 +25,6 @@ struct spawn_fault {
 [[noreturn]] void refuse(const std::string& what, int error) {
   throw spawn_fault{what + ": " + os::errno_text(error)};
 }
-
-/// posix_spawn's own objects, freed on every way out.
-class spawn_setup {
-public:
-  spawn_setup() {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-  }
-  spawn_setup(const spawn_setup&) = delete;
-  spawn_setup& operator=(const spawn_setup&) = delete;
-  ~spawn_setup() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
 
 /// The child's descriptors while they are still ours.
 class descriptor_plan {
@@ -71,15 +47,9 @@ public:
     }
   }
 
-  void describe(posix_spawn_file_actions_t& actions) const {
+  void describe(birth_plan& plan) const {
     for (const auto& entry : ends_)
-      posix_spawn_file_actions_adddup2(&actions, entry.second.get(),
-                                       entry.first);
-    // Whatever the node itself was started with stays with the node.
-    for (auto number = 3; number < highest(); ++number)
-      if (ends_.count(number) == 0)
-        posix_spawn_file_actions_addclose(&actions, number);
-    posix_spawn_file_actions_addclosefrom_np(&actions, highest() + 1);
+      plan.descriptors.emplace_back(entry.first, entry.second.get());
   }
 
 private:
@@ -182,19 +152,6 @@ void plan_descriptors(const proc_spec& spec, descriptor_plan& plan,
   }
 }
 
-void set_attributes(const proc_spec& spec, posix_spawnattr_t& attributes) {
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  auto flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-  flags |= spec.new_session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
-  posix_spawnattr_setflags(&attributes, static_cast<short>(flags));
-}
-
 std::vector<char*> pointers(std::vector<std::string>& lines) {
   std::vector<char*> result;
   for (auto& line : lines)
@@ -203,7 +160,7 @@ std::vector<char*> pointers(std::vector<std::string>& lines) {
   return result;
 }
 
-/// posix_spawn has one errno for every step; this finds the likely one.
+/// A birth has one errno for every step; this finds the likely one.
 std::string cause_of(const proc_spec& spec, int error) {
   struct stat facts {};
   if (::stat(spec.cwd.c_str(), &facts) != 0)
@@ -233,31 +190,25 @@ void limit_open_files(const proc_spec& spec, pid_t pid) {
   ::prlimit(pid, RLIMIT_NOFILE, &current, nullptr);
 }
 
-void start(const proc_spec& spec, spawned_child& ours) {
-  descriptor_plan plan;
-  plan_descriptors(spec, plan, ours);
-  plan.lift();
-  spawn_setup setup;
-  posix_spawn_file_actions_addchdir_np(&setup.actions, spec.cwd.c_str());
-  plan.describe(setup.actions);
-  set_attributes(spec, setup.attributes);
+void start(const proc_spec& spec, process_reaper* reaper, spawned_child& ours) {
+  descriptor_plan descriptors;
+  plan_descriptors(spec, descriptors, ours);
+  descriptors.lift();
   auto arguments = spec.argv;
   auto environment = environment_lines(spec);
-  auto error = ::posix_spawn(
-    &ours.pid, spec.argv.front().c_str(), &setup.actions, &setup.attributes,
-    pointers(arguments).data(), pointers(environment).data());
-  if (error != 0)
-    throw spawn_fault{cause_of(spec, error)};
+  birth_plan plan;
+  plan.arguments = pointers(arguments);
+  plan.environment = pointers(environment);
+  plan.directory = spec.cwd;
+  plan.new_session = spec.new_session;
+  plan.tag = spec.exec_tag;
+  descriptors.describe(plan);
+  auto born = give_birth(plan, reaper);
+  if (born.error != 0)
+    throw spawn_fault{cause_of(spec, born.error)};
+  ours.pid = born.pid;
+  ours.pidfd = std::move(born.pidfd);
   limit_open_files(spec, ours.pid);
-  // Nobody but us reaps, so the number still names this child.
-  ours.pidfd = owned_fd{open_pidfd(ours.pid)};
-  if (!ours.pidfd) {
-    auto reason = errno;
-    ::kill(-ours.pid, SIGKILL);
-    siginfo_t info{};
-    ::waitid(P_PID, static_cast<id_t>(ours.pid), &info, WEXITED);
-    refuse("the child cannot be watched", reason);
-  }
   for (auto* end : {&ours.input, &ours.output, &ours.error_output})
     if (*end)
       set_nonblocking(end->get());
@@ -267,10 +218,10 @@ void start(const proc_spec& spec, spawned_child& ours) {
 
 } // namespace
 
-spawned_child spawn_child(const proc_spec& spec) {
+spawned_child spawn_child(const proc_spec& spec, process_reaper* reaper) {
   try {
     spawned_child result;
-    start(spec, result);
+    start(spec, reaper, result);
     return result;
   } catch (const spawn_fault& fault) {
     spawned_child failed;

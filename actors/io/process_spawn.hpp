@@ -10,6 +10,8 @@
 
 namespace bureau::io {
 
+class process_reaper;
+
 /// A child that has just been started, with our ends of its pipes; all of them
 /// are close-on-exec and non-blocking.
 struct spawned_child {
@@ -26,12 +28,11 @@ struct spawned_child {
 };
 
 /// Starts a child in the calling thread, which must outlive it and be the only
-/// one that reaps: posix_spawn with its own process group (or session), default
-/// signals, an empty mask, the given directory and environment, exactly the
-/// listed descriptors and nothing else. Right after the start the soft limit of
+/// one that reaps (process_birth.hpp). Right after the start the soft limit of
 /// open files is set to limits::process_open_files, unless argv[0] is the
 /// `prlimit` program, which sets its own.
 /// @param spec checked by spec_fault
-spawned_child spawn_child(const proc_spec& spec);
+/// @param reaper is told of the child; may be null
+spawned_child spawn_child(const proc_spec& spec, process_reaper* reaper);
 
 } // namespace bureau::io

@@ -11,9 +11,6 @@
 #include <cstdlib>
 #include <set>
 
-// The C library of Debian 12 forgets to declare these as C functions.
-extern "C" {}
-
 namespace bureau::io {
 
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/io/process_reaper.hpp"
 #include "actors/kit/log.hpp"
 #include "config/boot_config.hpp"
 #include "config/instance_lock.hpp"
@@ -26,6 +27,8 @@ struct boot_ports {
 
 /// What the steps have found.
 struct boot_result {
+  /// Started before everything else; null when that failed.
+  std::unique_ptr<io::process_reaper> reaper;
   boot_ports ports;
   std::shared_ptr<const config::boot_config> config;
   config::config_snapshot files;

@@ -194,7 +194,8 @@ void start_io(caf::actor_system& system, const boot_result& boot,
   options.https_proxy = config.proxies.https.reveal();
   options.no_proxy = config.proxies.none_for;
   parts.http = io::start_http(system, options, parts.metrics);
-  parts.processes = io::start_processes(system, parts.metrics);
+  parts.processes =
+    io::start_processes(system, parts.metrics, boot.reaper.get());
 }
 
 std::string check_sandbox(caf::actor_system& system, const boot_result& boot,

@@ -212,10 +212,15 @@ int run_node(const config::cli_plan& plan, const config::environment& env) {
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
   pthread_sigmask(SIG_BLOCK, &children, nullptr);
+  // A copy of the node: the smaller it still is, the better.
+  boot_result boot;
+  boot.reaper = io::process_reaper::start();
   os::ignore_broken_pipes();
   os::raise_descriptor_limit();
   kit::log::to_stderr();
-  boot_result boot;
+  if (!boot.reaper)
+    kit::log::warning("node", "no reaper could be started: sandboxes may "
+                              "outlive a node that is killed");
   if (auto refusal = prepare(plan, env, boot); !refusal.empty()) {
     std::fprintf(stderr, "bureau: %s\n", refusal.c_str());
     return config::exit_failure;

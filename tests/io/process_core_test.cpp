@@ -53,6 +53,10 @@ TEST_CASE("a specification is checked before it reaches the loop") {
     {"value of 128 KiB",
      [](proc_spec& s) { s.env[0].value = std::string(128u << 10, 'h'); },
      "TOKEN"},
+    {"exec tag of two lines", [](proc_spec& s) { s.exec_tag = "a\nb"; },
+     "exec tag"},
+    {"exec tag of 129 bytes",
+     [](proc_spec& s) { s.exec_tag = std::string(129, 'x'); }, "exec tag"},
     {"name twice", [](proc_spec& s) { s.env.push_back(s.env[0]); }, "twice"},
     {"descriptor 2",
      [](proc_spec& s) {
