@@ -10,8 +10,10 @@
 
 #include <caf/all.hpp>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace bureau::system {
 
@@ -34,17 +36,27 @@ struct health_collection {
   bool journal_works = true;
 };
 
+/// One report in the making; its lists have their final length.
+struct report_collection {
+  uint64_t promise = 0;
+  size_t missing = 0;
+  node_report report;
+};
+
 // (health) -> health_report  => collect_health
 // (degrade, degraded_part)   => mark
 // (shutdown, text)           => begin_shutdown
 // (status) -> status_line    => describe
+// (describe) -> node_report  => collect_report
+// (shutdown, text, int64)    => begin_shutdown
 struct node_state {
-  node_actor::stateful_pointer<node_state> self;
+  node_control_actor::stateful_pointer<node_state> self;
   node_plan plan;
   kit::supervisor adapters;
   std::map<std::string, adapter_service_actor> running_adapters;
   std::map<std::string, std::string> degraded;
   kit::promise_guard<health_report> open_health;
+  kit::promise_guard<node_report> open_reports;
   kit::generation_timer poll;
   phase stage = phase::booting;
   size_t adapters_starting = 0;
@@ -52,12 +64,13 @@ struct node_state {
   int exit_code = 0;
   static inline const char* name = "node";
 
-  explicit node_state(node_actor::stateful_pointer<node_state> me) : self(me) {}
+  explicit node_state(node_control_actor::stateful_pointer<node_state> me)
+    : self(me) {}
 
   // -- boot -----------------------------------------------------------------
 
   void init(const node_builder& build) {
-    plan = build(node_actor{self});
+    plan = build(node_control_actor{self});
     adapters.install(
       self,
       [this](const std::string& label, const caf::error& reason) {
@@ -204,6 +217,51 @@ struct node_state {
     open_health.deliver(collection.promise, collection.report);
   }
 
+  caf::typed_response_promise<node_report> collect_report() {
+    auto promise = self->make_response_promise<node_report>();
+    auto collection = std::make_shared<report_collection>();
+    collection->promise = open_reports.keep(promise);
+    auto& report = collection->report;
+    report.node = describe();
+    for (const auto& entry : degraded)
+      report.degraded.push_back({entry.first, entry.second});
+    for (const auto& service : plan.critical)
+      report.services.push_back({service.label, "silent", ""});
+    for (const auto& entry : running_adapters)
+      report.adapters.push_back({entry.first, "silent", ""});
+    // One more than there are lines, so that none of them is the last too soon.
+    collection->missing = report.services.size() + report.adapters.size() + 1;
+    auto line = report.services.begin();
+    for (const auto& service : plan.critical)
+      ask_line(collection, *line++, service.handle);
+    line = report.adapters.begin();
+    for (const auto& entry : running_adapters)
+      ask_line(collection, *line++, entry.second);
+    line_told(*collection);
+    return promise;
+  }
+
+  /// Puts the answer of a part into its line, under the label it has here.
+  void ask_line(const std::shared_ptr<report_collection>& collection,
+                status_line& into, const status_actor& part) {
+    kit::bounded_request(self, part, status_timeout, atom::status_v)
+      .then(
+        [this, collection, &into](const status_line& told) {
+          into.state = told.state;
+          into.detail = told.detail;
+          line_told(*collection);
+        },
+        [this, collection, &into](const caf::error& err) {
+          into.detail = sentence_of(err);
+          line_told(*collection);
+        });
+  }
+
+  void line_told(report_collection& collection) {
+    if (--collection.missing == 0)
+      open_reports.deliver(collection.promise, collection.report);
+  }
+
   status_line describe() const {
     constexpr const char* words[] = {"starting", "ok", "stopping", "stopped"};
     std::string state = words[static_cast<size_t>(stage)];
@@ -221,9 +279,18 @@ struct node_state {
       self->clock().now() - stop_began);
   }
 
-  void begin_shutdown(const std::string& why) {
-    if (stage == phase::stopping || stage == phase::ended)
+  /// @param deadline instead of the configured one
+  void begin_shutdown(const std::string& why,
+                      std::optional<std::chrono::milliseconds> deadline = {}) {
+    if (stage == phase::ended)
       return;
+    if (stage == phase::stopping) {
+      if (deadline)
+        plan.deadline = std::min(plan.deadline, elapsed() + *deadline);
+      return;
+    }
+    if (deadline)
+      plan.deadline = *deadline;
     kit::log::info("node", "shutting down: " + why);
     stage = phase::stopping;
     stop_began = self->clock().now();
@@ -302,6 +369,11 @@ struct node_state {
                             + " answers may or may not have been delivered; "
                               "the next start settles them");
         exit_code = 1;
+      } else if (report.undelivered > 0) {
+        kit::log::warning("node", std::to_string(report.undelivered)
+                                    + " answers were not delivered; the next "
+                                      "start sends them");
+        exit_code = 1;
       }
       disconnect();
     });
@@ -355,20 +427,26 @@ struct node_state {
   // -- behaviour
   // ----------------------------------------------------------------
 
-  node_actor::behavior_type make_behavior() {
+  node_control_actor::behavior_type make_behavior() {
     return {
       [this](atom::health) { return collect_health(); },
       [this](atom::degrade, const degraded_part& part) { mark(part); },
       [this](atom::shutdown, const std::string& why) { begin_shutdown(why); },
       [this](atom::status) { return describe(); },
+      [this](atom::describe) { return collect_report(); },
+      [this](atom::shutdown, const std::string& why, int64_t deadline_ms) {
+        begin_shutdown(
+          why, std::chrono::milliseconds{std::max<int64_t>(deadline_ms, 0)});
+      },
     };
   }
 };
 
 } // namespace
 
-node_actor spawn_node(caf::actor_system& system, node_builder build) {
-  return kit::spawn_stateful<node_actor, node_state>(system, std::move(build));
+node_control_actor spawn_node(caf::actor_system& system, node_builder build) {
+  return kit::spawn_stateful<node_control_actor, node_state>(system,
+                                                             std::move(build));
 }
 
 } // namespace bureau::system

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "actors/system/main_events.hpp"
+#include "messages/interfaces/control.hpp"
 #include "messages/interfaces/metrics.hpp"
-#include "messages/interfaces/node.hpp"
 #include "messages/interfaces/office.hpp"
 
 #include <caf/actor.hpp>
@@ -53,11 +53,11 @@ struct node_plan {
 };
 
 /// Spawns the children of a node that is being born and lists them.
-using node_builder = std::function<node_plan(const node_actor&)>;
+using node_builder = std::function<node_plan(const node_control_actor&)>;
 
 /// Spawns the node: it builds its children, starts the adapters, answers
-/// readiness, keeps the list of degraded parts, and walks the shutdown of
-/// decision A14.
-node_actor spawn_node(caf::actor_system& system, node_builder build);
+/// readiness and reports, keeps the list of degraded parts, and walks the
+/// shutdown of decision A14.
+node_control_actor spawn_node(caf::actor_system& system, node_builder build);
 
 } // namespace bureau::system

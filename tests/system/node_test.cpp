@@ -123,7 +123,7 @@ struct node_story : test::node_fixture {
     kit::spawn_stateful<service_actor, scripted_service_state>(
       *system, story, std::string{"files"});
   adapter_service_actor adapter;
-  node_actor node;
+  node_control_actor node;
 
   void boot(bool with_adapter = true) {
     system::node_plan plan;
@@ -160,6 +160,25 @@ struct node_story : test::node_fixture {
       node, [&](const health_report& report) { result = report; },
       [](const caf::error& err) { FAIL(sentence_of(err)); }, atom::health_v);
     return result;
+  }
+
+  node_report report() {
+    node_report result;
+    ask(
+      node, [&](const node_report& told) { result = told; },
+      [](const caf::error& err) { FAIL(sentence_of(err)); }, atom::describe_v);
+    return result;
+  }
+
+  void shutdown_within(std::chrono::milliseconds deadline) {
+    self->send(node, atom::shutdown_v, std::string{"test"},
+               int64_t{deadline.count()});
+    settle();
+  }
+
+  size_t count(const std::string& line) const {
+    return static_cast<size_t>(
+      std::count(story->lines.begin(), story->lines.end(), line));
   }
 
   void shutdown() {
@@ -248,7 +267,7 @@ TEST_CASE_FIXTURE(node_story, "shutdown walks its phases in order") {
 
 TEST_CASE_FIXTURE(node_story, "running turns may finish, then answers go out") {
   boot();
-  story->holds = {{1, 1, 0, 0}, {0, 1, 0, 1}, {0, 1, 0, 1}, {0, 0, 0, 0}};
+  story->holds = {{1, 1, 0, 0, 0}, {0, 1, 0, 1, 1}, {0, 1, 0, 1, 1}, {}};
   shutdown();
   CHECK(story->lines.back() == "offices hold");
   advance(200ms);
@@ -325,4 +344,69 @@ TEST_CASE_FIXTURE(node_story, "a fallen adapter is restarted, then disabled") {
   REQUIRE(report.degraded.size() == 1);
   CHECK(report.degraded[0].component == "adapter/console");
   CHECK(report.ready);
+}
+
+TEST_CASE_FIXTURE(node_story,
+                  "a report lists the node, its services and its adapters") {
+  boot();
+  self->send(node, atom::degrade_v, degraded_part{"web", "port taken"});
+  auto told = report();
+  CHECK(told.node == status_line{"node", "degraded", "1 adapters"});
+  CHECK(told.services
+        == std::vector{status_line{"journal", "ok", "disk is full"}});
+  CHECK(told.adapters == std::vector{status_line{"adapter/console", "ok", ""}});
+  CHECK(told.degraded == std::vector{degraded_part{"web", "port taken"}});
+}
+
+TEST_CASE_FIXTURE(node_story, "a part that is gone does not hold a report up") {
+  boot();
+  self->send_exit(journal, caf::exit_reason::kill);
+  self->send_exit(adapter, caf::exit_reason::kill);
+  auto told = report();
+  REQUIRE(told.services.size() == 1);
+  CHECK(told.services[0]
+        == status_line{"journal", "silent",
+                       "the component that should answer has ended"});
+}
+
+TEST_CASE_FIXTURE(node_story, "a node without parts has a report too") {
+  boot(false);
+  auto told = report();
+  CHECK(told.node == status_line{"node", "ok", "0 adapters"});
+  CHECK(told.adapters.empty());
+}
+
+TEST_CASE_FIXTURE(node_story, "a shutdown may have a deadline of its own") {
+  boot();
+  story->report = {1, 1, 0, 0};
+  shutdown_within(60s);
+  advance(51s);
+  CHECK(count("offices abort") == 0);
+  advance(2s);
+  CHECK(count("offices abort") == 1);
+  CHECK(story->lines.back() == "main finished");
+}
+
+TEST_CASE_FIXTURE(node_story, "a deadline of nothing aborts what runs") {
+  boot();
+  story->report = {1, 1, 0, 0};
+  shutdown_within(0ms);
+  CHECK(count("offices abort") == 1);
+  CHECK(story->lines.back() == "main finished");
+}
+
+TEST_CASE_FIXTURE(node_story,
+                  "during a shutdown a deadline only comes nearer") {
+  boot();
+  story->report = {1, 1, 0, 0};
+  shutdown();
+  shutdown_within(300s);
+  advance(5s);
+  CHECK(count("offices abort") == 0);
+  shutdown_within(9s);
+  advance(500ms);
+  CHECK(count("offices abort") == 0);
+  advance(1s);
+  CHECK(count("offices abort") == 1);
+  CHECK(story->lines.back() == "main finished");
 }
