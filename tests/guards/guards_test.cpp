@@ -163,7 +163,9 @@ TEST_CASE("nobody waits without an end") {
 TEST_CASE("threads and locks stay where they are meant to be") {
   forbid(R"(std::(thread|jthread)|pthread_create)",
          "only the loops own threads",
-         {{"actors/io/http_loop.cpp", "http-loop"},
+         {{"actors/io/control_loop.cpp", "control"},
+          {"actors/io/control_loop.hpp", "control"},
+          {"actors/io/http_loop.cpp", "http-loop"},
           {"actors/io/http_loop.hpp", "http-loop"},
           {"actors/io/event_loop.cpp", "the loops' thread"},
           {"actors/io/event_loop.hpp", "the loops' thread"},
