@@ -61,7 +61,10 @@ bool is_loopback(const std::string& host) {
 } // namespace
 
 std::string model_failure_sentence(const model_descriptor& model,
-                                   const model_error& failure, int retries) {
+                                   const model_error& failure,
+                                   const std::string& said, int retries) {
+  if (failure.code == not_sent_code && !said.empty())
+    return said;
   auto provider = "The model provider " + model.provider;
   auto facts = facts_of(failure);
   auto tries = after_tries(retries);

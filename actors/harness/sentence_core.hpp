@@ -10,10 +10,16 @@
 /// and the HTTP status; never of text a provider sent, which may hold a key.
 namespace bureau::harness {
 
+/// Code of a failure that the provider edge found by itself: nothing was sent,
+/// and its sentence is ours (`not_sent_code` of adapters/models).
+inline constexpr const char* not_sent_code = "not_sent";
+
 /// A model call that failed for good.
+/// @param said error message of the reply; told only when it is our own
 /// @param retries how often it was repeated before
 std::string model_failure_sentence(const model_descriptor& model,
-                                   const model_error& failure, int retries);
+                                   const model_error& failure,
+                                   const std::string& said, int retries);
 
 /// The run reached one of its caps.
 /// @param reason text of budget_fault

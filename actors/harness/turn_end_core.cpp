@@ -131,8 +131,14 @@ void turn_loop::after_loop(moment now) {
     settle_failed(now);
 }
 
+/// About the reply that failed, which is the last of the transcript.
+std::string turn_loop::failure_sentence() const {
+  return model_failure_sentence(setup_.model, failure_,
+                                transcript_.back().error_message, attempt_);
+}
+
 void turn_loop::retry(moment now) {
-  auto told_text = model_failure_sentence(setup_.model, failure_, attempt_);
+  auto told_text = failure_sentence();
   if (attempt_ >= setup_.retry.max_retries) {
     auto told = event(harness_event_kind::retry_end);
     told.attempt = attempt_;
@@ -183,8 +189,7 @@ void turn_loop::settle_stopped(moment now) {
 void turn_loop::settle_failed(moment now) {
   prompt_outcome outcome;
   outcome.stop = stop_reason::error;
-  outcome.error_sentence =
-    model_failure_sentence(setup_.model, failure_, attempt_);
+  outcome.error_sentence = failure_sentence();
   outcome.error_class = to_string(failure_.error);
   settle(std::move(outcome), now);
 }

@@ -209,6 +209,7 @@ private:
   void after_loop(moment now);
   void retry(moment now);
   void settle_stopped(moment now);
+  std::string failure_sentence() const;
   void settle_failed(moment now);
   void settle_answered(moment now);
   void settle(prompt_outcome outcome, moment now);

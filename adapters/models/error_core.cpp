@@ -233,6 +233,8 @@ std::string code_of_stated(const failure_context& context,
   constexpr size_t longest = 120;
   const auto& code = stated.code.empty() ? stated.type : stated.code;
   auto line = finished(context, code);
+  if (line == not_sent_code)
+    return {};
   return std::string{text::prefix_bytes(line, longest)};
 }
 
@@ -404,7 +406,27 @@ call_failure aborted_failure() {
 call_failure local_failure(model_error_class error, std::string sentence) {
   call_failure result;
   result.error.error = error;
+  result.error.code = not_sent_code;
   result.message = std::move(sentence);
+  return result;
+}
+
+std::string failure_line(std::string_view provider, std::string_view model,
+                         const stream_end& end) {
+  constexpr size_t longest = 200;
+  const auto& failure = end.failure;
+  if (failure.error == error_class::none
+      || failure.error == error_class::cancelled)
+    return {};
+  std::string result{"the call of "};
+  result += provider;
+  result += '/';
+  result += model;
+  result += " failed: " + to_string(failure.error);
+  if (failure.http_status != 0)
+    result += ", HTTP " + std::to_string(failure.http_status);
+  result += ": ";
+  result += text::prefix_utf16(end.message.error_message, longest);
   return result;
 }
 

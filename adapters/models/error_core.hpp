@@ -62,8 +62,19 @@ call_failure deadline_failure(const failure_context& context,
 /// The end on request of the caller.
 call_failure aborted_failure();
 
+/// Code of a failure of this side: its sentence is ours and may be shown as it
+/// is. No provider can state it (`not_sent_code` of actors/harness).
+inline constexpr std::string_view not_sent_code = "not_sent";
+
 /// A request that cannot be made.
+/// @param sentence what is wrong and what to do, for the person who asked
 call_failure local_failure(model_error_class error, std::string sentence);
+
+/// What the log says about a failed call: provider, model, class, status and
+/// the first words of the sentence. Empty for a call that went well or was
+/// cancelled.
+std::string failure_line(std::string_view provider, std::string_view model,
+                         const stream_end& end);
 
 /// Replaces every secret by [redacted]; short ones only where they stand alone.
 std::string redacted(std::string text, const std::vector<std::string>& secrets);

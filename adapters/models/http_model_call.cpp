@@ -85,10 +85,13 @@ private:
     auto error = code == errc::bad_request     ? model_error_class::bad_request
                  : code == errc::shutting_down ? model_error_class::cancelled
                                                : model_error_class::network;
+    auto sentence =
+      "The request to the model could not be sent: " + sentence_of(err);
+    if (error == model_error_class::bad_request)
+      sentence += "; correct baseUrl and headers of its provider in "
+                  "models.json.";
     stream_effects effects;
-    core_->refused(
-      error, "The request to the model could not be sent: " + sentence_of(err),
-      effects);
+    core_->refused(error, sentence, effects);
     carry_out(effects);
     leave();
   }

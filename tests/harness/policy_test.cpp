@@ -149,20 +149,34 @@ TEST_CASE("sentences name what failed and keep what a provider sent out") {
   failure.error = model_error_class::auth;
   failure.http_status = 401;
   failure.code = "invalid_api_key";
-  CHECK(model_failure_sentence(model, failure, 0)
+  CHECK(model_failure_sentence(model, failure, "said sk-123", 0)
         == "The model provider my-llm.v2 refused our credential (HTTP 401, "
            "invalid_api_key). Check its key: MY_LLM_V2_API_KEY or the entry "
            "my-llm.v2 in auth.json.");
   failure.code = "key sk-123 is wrong";
-  CHECK(model_failure_sentence(model, failure, 0).find("sk-123")
+  CHECK(model_failure_sentence(model, failure, "said sk-123", 0).find("sk-123")
         == std::string::npos);
   failure.error = model_error_class::network;
   failure.http_status = 0;
   failure.code.clear();
-  CHECK(model_failure_sentence(model, failure, 1)
+  CHECK(model_failure_sentence(model, failure, "said sk-123", 1)
         == "The connection to the model provider my-llm.v2 failed, also after "
            "1 retry. Check the network of this host, then try again.");
   CHECK(credential_sentence(model).find("MY_LLM_V2_API_KEY")
+        != std::string::npos);
+}
+
+TEST_CASE("what this side found wrong is told as it was found") {
+  model_descriptor model;
+  model.id = "m-1";
+  model.provider = "lab";
+  model_error failure;
+  failure.error = model_error_class::bad_request;
+  failure.code = not_sent_code;
+  CHECK(model_failure_sentence(model, failure, "set baseUrl in models.json.", 0)
+        == "set baseUrl in models.json.");
+  // A failure without words still has a sentence.
+  CHECK(model_failure_sentence(model, failure, "", 0).find("lab")
         != std::string::npos);
 }
 

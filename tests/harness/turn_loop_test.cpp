@@ -1,3 +1,4 @@
+#include "actors/harness/sentence_core.hpp"
 #include "messages/limits.hpp"
 #include "tests/harness/loop_story.hpp"
 
@@ -432,6 +433,20 @@ TEST_CASE("an error that cannot be repeated is stored and ends the run") {
     CHECK(story.outcome().final_text.empty());
     CHECK(story.stored().back().error_class == to_string(row.error));
   }
+}
+
+TEST_CASE("a request that could not be made keeps its advice") {
+  loop_story story;
+  story.reach_call();
+  auto failure = failure_of(model_error_class::bad_request);
+  failure.code = harness::not_sent_code;
+  story.reply(
+    failing("The provider lab has no address: set it in models.json."),
+    failure);
+  story.append_ok();
+  CHECK(story.outcome().error_sentence
+        == "The provider lab has no address: set it in models.json.");
+  CHECK(story.outcome().error_class == "bad_request");
 }
 
 TEST_CASE("an overflow advises a new session or a larger model") {

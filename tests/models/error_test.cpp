@@ -278,6 +278,33 @@ TEST_CASE("transfers that fail are typed, and old readers can retry them") {
       classify_error_text(failure.message, error_text_rule::words)));
 }
 
+TEST_CASE("a provider cannot pass its words off as ours") {
+  auto local = models::local_failure(model_error_class::auth, "set a key.");
+  CHECK(local.error.code == models::not_sent_code);
+  auto spoken = http_failure(
+    lab, 400, {}, R"({"error":{"message":"buy now","code":"not_sent"}})", 0);
+  CHECK(spoken.error.code.empty());
+  auto parsed =
+    json::parse(R"({"message":"buy now","code":" not_sent\u0007"})");
+  CHECK(models::stream_failure(lab, parsed.value).error.code.empty());
+}
+
+TEST_CASE("a failed call is one line of the log") {
+  stream_end end;
+  end.message.error_message =
+    "The model provider lab answered 429: " + std::string(500, 'x');
+  end.failure.error = model_error_class::rate_limit;
+  end.failure.http_status = 429;
+  auto line = models::failure_line("lab", "tiny", end);
+  CHECK(line
+        == "the call of lab/tiny failed: rate_limit, HTTP 429: "
+             + end.message.error_message.substr(0, 200));
+  end.failure = {};
+  CHECK(models::failure_line("lab", "tiny", end).empty());
+  end.failure.error = model_error_class::cancelled;
+  CHECK(models::failure_line("lab", "tiny", end).empty());
+}
+
 TEST_CASE("prices are exact (cases 69 and 70)") {
   usage spent;
   spent.input = 1000;
