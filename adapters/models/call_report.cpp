@@ -1,5 +1,8 @@
 #include "adapters/models/call_report.hpp"
 
+#include "actors/kit/log.hpp"
+#include "adapters/models/error_core.hpp"
+
 #include <caf/actor_clock.hpp>
 #include <caf/scheduled_actor.hpp>
 #include <caf/send.hpp>
@@ -30,6 +33,8 @@ void call_report::saw(caf::scheduled_actor* self, const stream_event& event) {
 }
 
 void call_report::end(const stream_end& end) {
+  if (auto line = failure_line(provider_, model_, end); !line.empty())
+    kit::log::warning("models", line);
   if (!metrics_)
     return;
   auto ok = end.failure.error == model_error_class::none;

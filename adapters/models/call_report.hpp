@@ -11,9 +11,10 @@
 
 namespace bureau::models {
 
-/// What one model call tells the metrics (decision B14): the call by outcome,
-/// its tokens and cost, and the time to the first token. Without a metrics
-/// actor it does nothing. No label holds more than names of the catalogue.
+/// What one model call tells the log and the metrics (decision B14): the call
+/// by outcome, its tokens and cost, and the time to the first token. Without a
+/// metrics actor nothing is counted. No label holds more than names of the
+/// catalogue.
 class call_report {
 public:
   call_report(metrics_actor metrics, std::string provider, std::string model);
@@ -24,7 +25,7 @@ public:
   /// An event goes to the sink; the first one with content is observed.
   void saw(caf::scheduled_actor* self, const stream_event& event);
 
-  /// The terminal event.
+  /// The terminal event; a failure is one warning in the log.
   void end(const stream_end& end);
 
 private:

@@ -1,3 +1,4 @@
+#include "actors/kit/log.hpp"
 #include "actors/kit/promise_guard.hpp"
 #include "actors/kit/spawn_stateful.hpp"
 #include "adapters/models/provider_factory.hpp"
@@ -131,6 +132,28 @@ struct call_story : test::node_fixture {
         result.push_back(sample.value);
     return result;
   }
+};
+
+/// What the log was told.
+class log_lines {
+public:
+  log_lines() {
+    kit::log::set_level(kit::log::level::warning);
+    kit::log::to_sink([lines = lines_](kit::log::level, std::string_view line) {
+      lines->emplace_back(line);
+    });
+  }
+  log_lines(const log_lines&) = delete;
+  log_lines& operator=(const log_lines&) = delete;
+  ~log_lines() {
+    kit::log::to_stderr();
+    kit::log::set_level(kit::log::level::off);
+  }
+  const std::vector<std::string>& all() const { return *lines_; }
+
+private:
+  std::shared_ptr<std::vector<std::string>> lines_ =
+    std::make_shared<std::vector<std::string>>();
 };
 
 http_script open_stream(std::string first = {}) {
@@ -477,6 +500,34 @@ TEST_CASE_FIXTURE(call_story, "calls that cannot begin send one failure") {
   CHECK(heard->events.empty());
   CHECK(end().message.stop == stop_reason::error);
   CHECK(end().message.timestamp_ms == test::start_ms);
+  CHECK(gone());
+}
+
+TEST_CASE_FIXTURE(call_story, "a failed call is logged once, an abort is not") {
+  log_lines lines;
+  SUBCASE("refused by the provider") {
+    net->script(answer(429, "key k-1234567890 asks too often"));
+    start_lab();
+    REQUIRE(lines.all().size() == 1);
+    auto line = lines.all()[0];
+    CHECK(line.find("lab/tiny failed: rate_limit, HTTP 429")
+          != std::string::npos);
+    CHECK(line.find("asks too often") != std::string::npos);
+    CHECK(line.find("k-1234567890") == std::string::npos);
+  }
+  SUBCASE("never sent") {
+    auto request = lab_request("anthropic-messages");
+    request.choice.model.base_url.clear();
+    start(request);
+    REQUIRE(lines.all().size() == 1);
+    CHECK(lines.all()[0].find("providers.lab.baseUrl") != std::string::npos);
+  }
+  SUBCASE("cancelled") {
+    net->script(open_stream());
+    start_lab();
+    cancel();
+    CHECK(lines.all().empty());
+  }
   CHECK(gone());
 }
 
