@@ -46,6 +46,10 @@ private:
     if (!fault.empty())
       return fault;
     os::sweep_stale_temporaries(ports_.fs, state_dir_, registry_file_name);
+    fault = sweep_lease_remains(ports_.fs, ports_.chance, ports_.wall,
+                                ports_.lease, state_dir_);
+    if (!fault.empty())
+      return fault;
     for (auto platform : enabled) {
       auto& known = store_.state().enabled_platforms;
       if (platform == platform_id::console

@@ -42,7 +42,7 @@ struct office_disk {
     std::filesystem::create_directories(root);
     lease.pid = 4242;
     lease.process_alive = [](int64_t pid) {
-      return pid == 4242;
+      return pid == 4242 || pid == 4243;
     };
     lease.pause = [this](std::chrono::milliseconds) {
       ++pauses;

@@ -378,10 +378,12 @@ TEST_CASE("a boot that is killed anywhere is finished by the next") {
     auto ended = first.fault.empty() && first.summary.migrated == ids{"C123"}
                  && first.summary.state_dirs_migrated == ids{"C123"};
     disk.fs.heal();
-    std::filesystem::remove_all(disk.state + "/.office-registry.lock");
     auto second = disk.run();
     CHECK(second.fault == "");
     CHECK(boot_refusal(second.summary, disk.state) == "");
+    CHECK(disk.pauses == 0);
+    CHECK(office_disk::names(disk.state)
+          == ids{"conversations", "office-registry.json", "vaults"});
     CHECK(get_file(disk.root + "/" + key + "/log.jsonl") == "C123\n");
     CHECK(office_disk::names(disk.state + "/vaults") == ids{key});
     CHECK(office_disk::names(disk.state + "/conversations") == ids{key});

@@ -1,4 +1,5 @@
 #include "actors/office/registry_store.hpp"
+#include "config/os/durable.hpp"
 #include "messages/codec/json_support.hpp"
 #include "messages/codec/registry_file.hpp"
 #include "tests/office/disk.hpp"
@@ -250,7 +251,7 @@ TEST_CASE_FIXTURE(office_disk, "a lease of a living process is waited for") {
   auto registry = store();
   auto lock = state + "/.office-registry.lock";
   std::filesystem::create_directories(lock);
-  put_file(lock + "/owner", "4242:0123456789abcdef\n");
+  put_file(lock + "/owner", "4243:0123456789abcdef\n");
   struct stat facts {};
   ::lstat(lock.c_str(), &facts);
   wall.now = facts.st_mtim.tv_sec * 1000 + 120'000;
@@ -270,6 +271,41 @@ TEST_CASE_FIXTURE(office_disk, "a lease of a dead process is taken over") {
   CHECK(registry->enable(slack) == "");
   CHECK(pauses == 0);
   CHECK(names(state) == std::vector<std::string>{"office-registry.json"});
+}
+
+// In a container every life of the node has the same number.
+TEST_CASE_FIXTURE(office_disk, "a lease of our own number is a former life's") {
+  auto registry = store();
+  auto lock = state + "/.office-registry.lock";
+  std::filesystem::create_directories(lock);
+  put_file(lock + "/owner", "4242:0123456789abcdef\n");
+  CHECK(registry->enable(slack) == "");
+  CHECK(pauses == 0);
+  CHECK(names(state) == std::vector<std::string>{"office-registry.json"});
+}
+
+// Whatever is cut, the next one need not wait for a minute.
+TEST_CASE("a process that is killed anywhere in its lease blocks nobody") {
+  for (size_t n = 1; n < 100; ++n) {
+    CAPTURE(n);
+    office_disk disk;
+    auto registry = disk.store();
+    disk.fs.fail_from(n, EIO);
+    registry->enable(slack);
+    auto through = disk.fs.operations().size() < n;
+    disk.fs.heal();
+    CHECK(disk.store()->enable(slack) == "");
+    CHECK(disk.pauses == 0);
+    CHECK(sweep_lease_remains(disk.fs, disk.chance, disk.wall, disk.lease,
+                              disk.state)
+          == "");
+    os::sweep_stale_temporaries(disk.fs, disk.state);
+    CHECK(disk.names(disk.state)
+          == std::vector<std::string>{"office-registry.json"});
+    if (through)
+      return;
+  }
+  FAIL("the lease never got through");
 }
 
 TEST_CASE_FIXTURE(office_disk, "a lease without an owner grows stale") {
