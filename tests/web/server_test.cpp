@@ -11,8 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 using namespace bureau;
 
@@ -57,12 +59,12 @@ public:
           == static_cast<ssize_t>(bytes.size()));
   }
 
-  /// Everything until the server closes, or what came within ten seconds.
+  /// Everything until the server closes, or what came within a minute.
   std::string read_all() {
     std::string result;
     char buffer[4096];
     pollfd entry{fd_, POLLIN, 0};
-    while (::poll(&entry, 1, 10'000) == 1) {
+    while (::poll(&entry, 1, 60'000) == 1) {
       auto got = ::recv(fd_, buffer, sizeof buffer, 0);
       if (got <= 0)
         break;
@@ -71,8 +73,42 @@ public:
     return result;
   }
 
+  /// Waits for the server to close it. @return whether it did
+  bool ends() {
+    char byte = 0;
+    pollfd entry{fd_, POLLIN, 0};
+    return ::poll(&entry, 1, 60'000) == 1 && ::recv(fd_, &byte, 1, 0) <= 0;
+  }
+
+  /// Whether the server has neither closed it nor said anything.
+  bool waits() const {
+    pollfd entry{fd_, POLLIN, 0};
+    return ::poll(&entry, 1, 0) == 0;
+  }
+
 private:
   int fd_;
+};
+
+/// Many connections that have said the same.
+class crowd {
+public:
+  crowd(uint16_t port, size_t size, const std::string& said) {
+    for (size_t i = 0; i < size; ++i) {
+      members_.push_back(std::make_unique<client>(port));
+      if (!said.empty())
+        members_.back()->send(said);
+    }
+  }
+
+  size_t waiting() const {
+    return static_cast<size_t>(
+      std::count_if(members_.begin(), members_.end(),
+                    [](const auto& member) { return member->waits(); }));
+  }
+
+private:
+  std::vector<std::unique_ptr<client>> members_;
 };
 
 struct server_fixture {
@@ -144,6 +180,79 @@ TEST_CASE_FIXTURE(server_fixture, "garbage does not end the server") {
   CHECK(exchange(close_get("/ok")).starts_with("HTTP/1.1 200"));
 }
 
+TEST_CASE_FIXTURE(server_fixture, "what is ambiguous is refused") {
+  for (auto fields :
+       {"Host: localhost\r\nHost: localhost\r\n",
+        "Host: h\r\nContent-Length: 5\r\n"
+        "Transfer-Encoding: chunked\r\n",
+        "Host: h\r\nContent-Length: 5\r\nContent-Length: 5\r\n"}) {
+    CAPTURE(fields);
+    auto text = exchange("POST /x HTTP/1.1\r\n" + std::string{fields}
+                         + "\r\n5\r\nhello\r\n0\r\n\r\n");
+    CHECK(text.starts_with("HTTP/1.1 400"));
+    CHECK(text.find("POST") == std::string::npos);
+  }
+}
+
+TEST_CASE_FIXTURE(server_fixture, "HEAD has the headers of GET and no body") {
+  auto text = exchange("HEAD /x HTTP/1.1\r\nHost: h\r\n\r\n");
+  CHECK(text.starts_with("HTTP/1.1 200"));
+  CHECK(text.find("Content-Length: 9\r\n") != std::string::npos);
+  CHECK(text.ends_with("\r\n\r\n"));
+}
+
+TEST_CASE_FIXTURE(server_fixture, "a request may come in pieces") {
+  client slow{server.port()};
+  std::string request = "POST /x HTTP/1.1\r\nHost: h\r\n"
+                        "Transfer-Encoding: chunked\r\n\r\n"
+                        "3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n";
+  for (auto byte : request)
+    slow.send({byte});
+  CHECK(slow.read_all().ends_with("POST /x?|hello"));
+}
+
+TEST_CASE_FIXTURE(server_fixture, "who says nothing holds up nobody") {
+  struct row {
+    const char* name;
+    size_t size;
+    std::string said;
+  };
+  const row rows[] = {
+    {"nothing at all", 100, ""},
+    {"half a head", 100, "GET /x HTTP/1.1\r\nHost: h\r\n"},
+    {"no body", 100,
+     "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n"},
+    {"half a chunk", 100,
+     "POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    crowd silent{server.port(), row.size, row.said};
+    CHECK(exchange(close_get("/ok")).starts_with("HTTP/1.1 200"));
+    // The answer did not have to wait until they were cut off.
+    CHECK(silent.waiting() == row.size);
+  }
+}
+
+TEST_CASE_FIXTURE(server_fixture, "a connection is not kept for a next one") {
+  client one{server.port()};
+  one.send("GET /x HTTP/1.1\r\nHost: h\r\nConnection: keep-alive\r\n\r\n");
+  auto text = one.read_all();
+  CHECK(text.starts_with("HTTP/1.1 200"));
+  CHECK(text.find("Connection: Close") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(server_fixture, "too many that wait put out the oldest") {
+  crowd oldest{server.port(), 20, "GET"};
+  CHECK(exchange(close_get("/ok")).starts_with("HTTP/1.1 200"));
+  CHECK(oldest.waiting() == 20);
+  crowd others{server.port(), 300, "GET"};
+  CHECK(exchange(close_get("/ok")).starts_with("HTTP/1.1 200"));
+  CHECK(oldest.waiting() == 0);
+  CHECK(others.waiting() > 200);
+  CHECK(others.waiting() < 300);
+}
+
 TEST_CASE_FIXTURE(server_fixture, "a taken port is a sentence, not a crash") {
   try {
     web::server second{system, portal, {"127.0.0.1", server.port(), 1024}};
@@ -158,7 +267,13 @@ TEST_CASE_FIXTURE(server_fixture, "a taken port is a sentence, not a crash") {
 TEST_CASE_FIXTURE(server_fixture,
                   "stop ends open connections and is idempotent") {
   client idle{server.port()};
+  client busy{server.port()};
+  busy.send("GET /x HTTP/1.1\r\n");
+  // Both are behind the door now.
+  CHECK(exchange(close_get("/ok")).starts_with("HTTP/1.1 200"));
+  client late{server.port()};
   server.stop();
   server.stop();
-  CHECK(idle.read_all().empty());
+  for (auto* open : {&idle, &busy, &late})
+    CHECK(open->ends());
 }

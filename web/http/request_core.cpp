@@ -121,10 +121,6 @@ std::optional<host_header> parse_host(std::string_view raw) {
   return result.port <= 65535 ? std::optional{result} : std::nullopt;
 }
 
-bool is_loopback_host(std::string_view host) {
-  return host == "localhost" || host == "127.0.0.1" || host == "::1";
-}
-
 bool bearer_matches(std::string_view authorization, std::string_view token) {
   constexpr std::string_view scheme = "Bearer ";
   if (token.empty() || !authorization.starts_with(scheme))

@@ -29,9 +29,6 @@ struct host_header {
 /// Nothing for an empty or malformed header.
 std::optional<host_header> parse_host(std::string_view raw);
 
-/// Whether a host name or address is the machine itself.
-bool is_loopback_host(std::string_view host);
-
 /// Whether `Authorization` carries exactly this bearer token; the time does not
 /// depend on where the two differ. An empty expected token never matches.
 bool bearer_matches(std::string_view authorization, std::string_view token);

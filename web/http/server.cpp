@@ -2,15 +2,15 @@
 
 #include "actors/kit/log.hpp"
 #include "web/http/bridge.hpp"
-#include "web/http/deadline_socket.hpp"
 #include "web/http/request_core.hpp"
+#include "web/http/waiting_room.hpp"
 
 #include <Poco/Exception.h>
 #include <Poco/Net/HTTPRequestHandler.h>
 #include <Poco/Net/HTTPRequestHandlerFactory.h>
 #include <Poco/Net/HTTPServer.h>
 #include <Poco/Net/HTTPServerParams.h>
-#include <Poco/Net/HTTPServerRequestImpl.h>
+#include <Poco/Net/HTTPServerRequest.h>
 #include <Poco/Net/HTTPServerResponse.h>
 #include <Poco/Net/SocketAddress.h>
 #include <Poco/ThreadPool.h>
@@ -19,6 +19,7 @@
 #include <caf/typed_actor.hpp>
 
 #include <atomic>
+#include <iterator>
 #include <stdexcept>
 
 namespace bureau::web {
@@ -31,17 +32,8 @@ namespace net = Poco::Net;
 struct context {
   caf::actor_system& system;
   portal_actor portal;
-  uint64_t max_body;
   std::atomic<bool> closing = false;
 };
-
-void restart_deadline(net::HTTPServerRequest& request) {
-  auto concrete = dynamic_cast<net::HTTPServerRequestImpl*>(&request);
-  if (concrete == nullptr)
-    return;
-  if (auto socket = dynamic_cast<deadline_socket*>(concrete->socket().impl()))
-    socket->restart();
-}
 
 void send(net::HTTPServerResponse& response, const web_reply& reply) {
   response.setStatus(static_cast<net::HTTPResponse::HTTPStatus>(reply.status));
@@ -67,7 +59,6 @@ public:
       response.setKeepAlive(false);
       kit::log::debug("web", "a request ended early: " + ex.displayText());
     }
-    restart_deadline(request);
   }
 
 private:
@@ -92,27 +83,8 @@ private:
       call.headers.push_back({entry.first, entry.second, false});
     call.peer = request.clientAddress().host().toString();
     call.port = request.serverAddress().port();
-    if (!read_body(request, call.body)) {
-      // The rest of the body is not read: the connection cannot be kept.
-      response.setKeepAlive(false);
-      web_reply refusal;
-      refusal.status = 413;
-      send(response, refusal);
-      return;
-    }
+    call.body.assign(std::istreambuf_iterator<char>{request.stream()}, {});
     send(response, ask_portal(shared_.system, shared_.portal, std::move(call)));
-  }
-
-  bool read_body(net::HTTPServerRequest& request, std::string& body) {
-    auto& stream = request.stream();
-    char buffer[4096];
-    while (stream.good()) {
-      stream.read(buffer, sizeof buffer);
-      body.append(buffer, static_cast<size_t>(stream.gcount()));
-      if (body.size() > shared_.max_body)
-        return false;
-    }
-    return true;
   }
 
   context& shared_;
@@ -136,10 +108,9 @@ net::HTTPServerParams::Ptr make_params() {
   net::HTTPServerParams::Ptr params = new net::HTTPServerParams;
   params->setMaxThreads(64);
   params->setMaxQueued(64);
-  params->setTimeout(Poco::Timespan(10, 0));
-  params->setKeepAlive(true);
-  params->setKeepAliveTimeout(Poco::Timespan(5, 0));
-  params->setMaxKeepAliveRequests(100);
+  params->setTimeout(Poco::Timespan(socket_timeout_us));
+  // A worker that waits for a next request would be one less for the others.
+  params->setKeepAlive(false);
   return params;
 }
 
@@ -149,10 +120,9 @@ class server::implementation {
 public:
   implementation(caf::actor_system& system, portal_actor portal,
                  const server_options& options)
-    : shared_(
-      std::make_shared<context>(system, std::move(portal), options.max_body)),
+    : shared_(std::make_shared<context>(system, std::move(portal))),
       pool_("web", 1, 64),
-      socket_(net::SocketAddress(options.host, options.port)),
+      socket_(net::SocketAddress(options.host, options.port), options.max_body),
       server_(new factory(shared_), pool_, socket_, make_params()) {
     server_.start();
   }
@@ -162,14 +132,16 @@ public:
   void stop() {
     if (shared_->closing.exchange(true))
       return;
+    socket_.hurry();
     server_.stopAll(false);
+    socket_.clear();
     pool_.joinAll();
   }
 
 private:
   std::shared_ptr<context> shared_;
   Poco::ThreadPool pool_;
-  deadline_server_socket socket_;
+  waiting_server_socket socket_;
   net::HTTPServer server_;
 };
 

@@ -1,5 +1,6 @@
 #include "web/portals/status_core.hpp"
 
+#include "config/host_safety.hpp"
 #include "messages/codec/json_support.hpp"
 #include "messages/interfaces/http.hpp"
 #include "web/http/request_core.hpp"
@@ -9,7 +10,8 @@ namespace bureau::web {
 namespace {
 
 status_route route_of(const web_call& call) {
-  if (call.method != "GET")
+  // The server leaves the body out for HEAD.
+  if (call.method != "GET" && call.method != "HEAD")
     return status_route::none;
   if (call.path == "/health")
     return status_route::health;
@@ -27,7 +29,7 @@ route_decision decide(const web_call& call, const exposure& reach) {
   result.route = route_of(call);
   auto host = parse_host(header_value(call.headers, "Host"));
   auto local =
-    host && is_loopback_host(host->host)
+    host && config::is_loopback_host(host->host)
     && (host->port == call.port || (host->port == 0 && call.port == 80));
   if (reach.public_host.empty()) {
     // A page in a browser must not reach us under a name of its own (DNS
