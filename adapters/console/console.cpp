@@ -65,7 +65,10 @@ public:
     deps_ = std::move(deps);
     options_ = std::move(options);
     core_.emplace(options_.interactive, options_.first_name);
-    screen_.emplace(options_.interactive);
+    screen_.emplace(
+      options_.interactive,
+      terminals{options_.interactive || options_.output_is_terminal,
+                options_.interactive || options_.error_is_terminal});
   }
 
   console_actor::behavior_type make_behavior() {
@@ -486,13 +489,19 @@ private:
                    log::level severity, std::string_view line) {
       if (tee)
         tee(severity, line);
+      // A provider's words may be in it.
       if (severity >= log::level::warning)
-        port->write(0, std::string{line} + "\n", {});
+        port->write(0, harmless(line) + "\n", {});
     });
   }
 
+  /// Gives the log back: to its file, or to the terminal.
   void release_log() {
-    if (std::exchange(log_taken_, false))
+    if (!std::exchange(log_taken_, false))
+      return;
+    if (options_.log_tee)
+      log::to_sink(options_.log_tee);
+    else
       log::to_stderr();
   }
 
@@ -529,8 +538,10 @@ console_handle spawn_console(caf::actor_system& system, console_deps deps,
                              console_options options) {
   if (!deps.port) {
     // Output that goes to a file or a pipe wants no line editing.
+    options.output_is_terminal = isatty(options.output_fd) != 0;
+    options.error_is_terminal = isatty(options.error_fd) != 0;
     options.interactive = options.interactive && isatty(options.input_fd) != 0
-                          && isatty(options.output_fd) != 0;
+                          && options.output_is_terminal;
     deps.port = make_console_thread({options.interactive, options.input_fd,
                                      options.output_fd, options.error_fd});
   }

@@ -25,6 +25,10 @@ struct console_options {
   int input_fd = 0;
   int output_fd = 1;
   int error_fd = 2;
+  /// Which of the two outputs are terminals, where control characters of an
+  /// answer would do something. Found out when the console makes its own port.
+  bool output_is_terminal = false;
+  bool error_is_terminal = false;
   /// Login name of the person at the console.
   std::string user = "user";
   /// First line on a terminal: product, model and why it was chosen.

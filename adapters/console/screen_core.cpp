@@ -12,24 +12,6 @@ namespace {
 constexpr const char* dim_on = "\x1b[2m";
 constexpr const char* dim_off = "\x1b[0m";
 
-/// Text that cannot steer a terminal: control characters become U+FFFD.
-std::string harmless(std::string_view line) {
-  auto clean = text::sanitize_utf8(line);
-  std::string result;
-  result.reserve(clean.size());
-  for (size_t at = 0; at < clean.size();) {
-    auto next = text::decode_at(clean, at);
-    auto c = next.code_point;
-    auto control = (c < 0x20 && c != '\t') || (c >= 0x7f && c < 0xa0);
-    if (control)
-      text::append_code_point(result, 0xFFFD);
-    else
-      result.append(clean, at, next.bytes);
-    at += next.bytes;
-  }
-  return result;
-}
-
 std::string_view without_last_breaks(std::string_view text) {
   while (text.ends_with('\n'))
     text.remove_suffix(1);
@@ -67,26 +49,46 @@ size_t line_overlap(std::string_view before, std::string_view after) {
 
 } // namespace
 
+std::string harmless(std::string_view line) {
+  auto clean = text::sanitize_utf8(line);
+  std::string result;
+  result.reserve(clean.size());
+  for (size_t at = 0; at < clean.size();) {
+    auto next = text::decode_at(clean, at);
+    auto c = next.code_point;
+    auto control = (c < 0x20 && c != '\t') || (c >= 0x7f && c < 0xa0);
+    if (control)
+      text::append_code_point(result, 0xFFFD);
+    else
+      result.append(clean, at, next.bytes);
+    at += next.bytes;
+  }
+  return result;
+}
+
 void screen_core::meet(const std::string& conversation) {
   conversations_.insert(conversation);
 }
 
+std::string screen_core::line_of(std::string_view line, tone how) const {
+  auto to_out = how == tone::answer || interactive_;
+  auto to_terminal = to_out ? where_.out : where_.err;
+  return to_terminal ? harmless(line) : std::string{line};
+}
+
 std::string screen_core::lines_of(std::string_view text,
                                   const std::string& conversation,
-                                  bool dim) const {
+                                  tone how) const {
   std::string result;
+  auto dim = how == tone::aside && interactive_;
   auto prefix =
     conversations_.size() > 1 ? "[" + conversation + "] " : std::string{};
   while (!text.empty()) {
     auto end = text.find('\n');
-    auto line = text.substr(0, end);
-    result += dim && interactive_ ? dim_on : "";
+    result += dim ? dim_on : "";
     result += prefix;
-    if (interactive_)
-      result += harmless(line);
-    else
-      result += line;
-    result += dim && interactive_ ? dim_off : "";
+    result += line_of(text.substr(0, end), how);
+    result += dim ? dim_off : "";
     result += '\n';
     text =
       end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
@@ -102,7 +104,8 @@ printed screen_core::show(const outbound& operation, const std::string& ref,
   if (operation.content == outbound_content::notice) {
     auto text = without_last_breaks(operation.text);
     auto& stream = interactive_ ? result.out : result.err;
-    stream = lines_of(interactive_ ? without_emphasis(text) : text, name, true);
+    stream =
+      lines_of(interactive_ ? without_emphasis(text) : text, name, tone::aside);
     return result;
   }
   if (operation.content == outbound_content::activity) {
@@ -110,7 +113,7 @@ printed screen_core::show(const outbound& operation, const std::string& ref,
     auto text = std::string{without_last_breaks(operation.text)} + "\n";
     auto known = line_overlap(entry.printed, text);
     auto& stream = interactive_ ? result.out : result.err;
-    stream = lines_of(std::string_view{text}.substr(known), name, true);
+    stream = lines_of(std::string_view{text}.substr(known), name, tone::aside);
     entry.printed = std::move(text);
     return result;
   }
@@ -121,7 +124,7 @@ printed screen_core::show(const outbound& operation, const std::string& ref,
     auto whole = whole_lines(operation.text);
     auto known =
       whole.starts_with(entry.printed) ? entry.printed.size() : size_t{0};
-    result.out = lines_of(whole.substr(known), name, false);
+    result.out = lines_of(whole.substr(known), name, tone::answer);
     entry.printed = whole;
     return result;
   }
@@ -129,21 +132,23 @@ printed screen_core::show(const outbound& operation, const std::string& ref,
   auto entry = visible_.find(ref);
   if (entry != visible_.end() && text.starts_with(entry->second.printed))
     text.remove_prefix(entry->second.printed.size());
-  result.out = lines_of(preface, name, false);
-  result.out += lines_of(without_last_breaks(text), name, false);
+  result.out = lines_of(preface, name, tone::answer);
+  result.out += lines_of(without_last_breaks(text), name, tone::answer);
   forget(ref);
   return result;
 }
 
 printed screen_core::own(std::string_view text) const {
   printed result;
-  std::string lines{without_last_breaks(text)};
-  lines += '\n';
-  if (interactive_)
-    result.out = std::move(lines);
-  else
-    result.err = std::move(lines);
-  return result;
+  auto& stream = interactive_ ? result.out : result.err;
+  text = without_last_breaks(text);
+  for (;;) {
+    auto end = text.find('\n');
+    stream += line_of(text.substr(0, end), tone::aside) + '\n';
+    if (end == std::string_view::npos)
+      return result;
+    text.remove_prefix(end + 1);
+  }
 }
 
 screen_core::visible& screen_core::remember(const std::string& ref,

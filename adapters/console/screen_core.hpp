@@ -2,6 +2,7 @@
 
 #include "messages/interfaces/transport.hpp"
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <set>
@@ -19,13 +20,27 @@ struct printed {
   friend bool operator==(const printed&, const printed&) = default;
 };
 
+/// Text of one line that cannot steer a terminal: control characters become
+/// U+FFFD.
+std::string harmless(std::string_view line);
+
+/// Which of the two streams are terminals.
+struct terminals {
+  bool out = false;
+  bool err = false;
+};
+
 /// Turns posts and edits into lines that are only ever added: a terminal cannot
 /// take back what it showed. On a terminal a streamed answer appears line by
 /// line and an edit that continues it adds the rest; in a pipe, stdout carries
-/// answers and all else goes to stderr.
+/// answers and all else goes to stderr. What goes to a terminal is harmless,
+/// also when the input is none.
 class screen_core {
 public:
-  explicit screen_core(bool interactive) : interactive_(interactive) {}
+  explicit screen_core(bool interactive)
+    : screen_core(interactive, {interactive, interactive}) {}
+  screen_core(bool interactive, terminals where)
+    : interactive_(interactive), where_(where) {}
 
   /// A conversation is in use; with more than one, lines name theirs.
   void meet(const std::string& conversation);
@@ -53,11 +68,16 @@ private:
     std::string printed;
   };
 
+  /// Answers go to stdout; all else stands aside, where that is.
+  enum class tone : uint8_t { answer, aside };
+
   std::string lines_of(std::string_view text, const std::string& conversation,
-                       bool dim) const;
+                       tone how) const;
+  std::string line_of(std::string_view line, tone how) const;
   visible& remember(const std::string& ref, const std::string& run);
 
   bool interactive_;
+  terminals where_;
   std::set<std::string> conversations_;
   std::map<std::string, visible> visible_;
   /// Order of `visible_`, oldest first.

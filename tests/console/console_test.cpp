@@ -9,7 +9,9 @@
 #include <doctest/doctest.h>
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 
 using namespace bureau;
 using namespace std::chrono_literals;
@@ -187,7 +189,9 @@ struct fake_port final : console::console_port {
 
 class console_world : public test::node_fixture {
 public:
-  explicit console_world(bool interactive = false) {
+  using change = std::function<void(console::console_options&)>;
+
+  explicit console_world(bool interactive = false, const change& other = {}) {
     console::console_deps deps;
     offices_handle = kit::spawn_stateful<offices_actor, scripted_offices_state>(
       *system, offices);
@@ -204,6 +208,8 @@ public:
     options.user = "ann";
     options.banner = "bureau, model lab/tiny: first entry of models.json";
     options.show_warnings = false;
+    if (other)
+      other(options);
     handle = console::spawn_console(*system, deps, options);
   }
 
@@ -279,6 +285,42 @@ public:
 
 struct terminal_world : console_world {
   terminal_world() : console_world(true) {}
+};
+
+/// A pipe whose output is looked at on a terminal.
+struct half_terminal_world : console_world {
+  half_terminal_world()
+    : console_world(false, [](console::console_options& options) {
+        options.output_is_terminal = true;
+      }) {}
+};
+
+/// A terminal that shows warnings, beside a file with the whole log.
+struct logging_world {
+  logging_world() { kit::log::set_level(kit::log::level::info); }
+  ~logging_world() {
+    at.reset();
+    kit::log::to_stderr();
+    kit::log::set_level(kit::log::level::info);
+  }
+
+  void open() {
+    at.emplace(true, [this](console::console_options& options) {
+      options.show_warnings = true;
+      options.log_tee = [this](kit::log::level, std::string_view line) {
+        file += std::string{line} + "\n";
+      };
+    });
+    kit::log::set_level(kit::log::level::info);
+    CHECK(at->start());
+  }
+
+  bool has(const std::string& text) const {
+    return file.find(text) != std::string::npos;
+  }
+
+  std::string file;
+  std::optional<console_world> at;
 };
 
 } // namespace
@@ -590,4 +632,38 @@ TEST_CASE_FIXTURE(terminal_world,
   handle.interrupt();
   settle();
   CHECK(*shutdowns == lines{"console: interrupt"});
+}
+
+// -- terminals and the log ----------------------------------------------------
+
+TEST_CASE_FIXTURE(half_terminal_world,
+                  "an answer to a pipe is harmless on a terminal") {
+  CHECK(start());
+  say("hello");
+  deliver(answer_to(id_of(0), "\x1b[2Jred"));
+  CHECK(port->out == "\xEF\xBF\xBD[2Jred\n");
+}
+
+TEST_CASE_FIXTURE(logging_world, "the log goes to its file while the console "
+                                 "runs, and after its end") {
+  open();
+  kit::log::info("a", "while it runs");
+  kit::log::warning("b", "danger \x1b[2J");
+  CHECK(has("while it runs"));
+  CHECK(at->port->out.find("while it runs") == std::string::npos);
+  CHECK(at->port->out.find("danger \xEF\xBF\xBD[2J") != std::string::npos);
+  auto stopped = false;
+  at->ask(
+    at->handle.service, [&](caf::ok_atom) { stopped = true; },
+    [](const caf::error&) {}, atom::stop_v);
+  CHECK(stopped);
+  kit::log::info("c", "after its end");
+  CHECK(has("after its end"));
+}
+
+TEST_CASE_FIXTURE(logging_world, "a console that is lost gives the log back") {
+  open();
+  at.reset();
+  kit::log::info("c", "after its end");
+  CHECK(has("after its end"));
 }

@@ -47,6 +47,37 @@ TEST_CASE("a pipe passes bytes on as they are") {
   CHECK(screen.show(answer("\x1b[31mred"), "r1").out == "\x1b[31mred\n");
 }
 
+TEST_CASE("what reaches a terminal is harmless, whatever the input is") {
+  const std::string evil = "a\x1b[2Jb\x9d\rc\xC2\x9B";
+  const std::string good = "a\xEF\xBF\xBD[2Jb\xEF\xBF\xBD\xEF\xBF\xBD"
+                           "c\xEF\xBF\xBD\n";
+  auto notice = kind(outbound_content::notice, evil);
+  auto activity = kind(outbound_content::activity, evil);
+  struct row {
+    terminals where;
+    std::string out;
+    std::string err;
+  };
+  const row rows[] = {
+    {{false, false}, evil + "\n", evil + "\n"},
+    {{true, false}, good, evil + "\n"},
+    {{false, true}, evil + "\n", good},
+    {{true, true}, good, good},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.where.out);
+    CAPTURE(row.where.err);
+    screen_core screen{false, row.where};
+    CHECK(screen.show(answer("x"), "r1", evil).out == row.out + "x\n");
+    CHECK(screen.show(answer(evil), "r1").out == row.out);
+    CHECK(screen.show(notice, "r2").err == row.err);
+    CHECK(screen.show(activity, "r3").err == row.err);
+    CHECK(screen.own(evil).err == row.err);
+  }
+  screen_core interactive{true};
+  CHECK(interactive.own(evil).out == good);
+}
+
 TEST_CASE("a terminal shows a streamed answer line by line") {
   screen_core screen{true};
   CHECK(screen.show(interim("one"), "r1").empty());
