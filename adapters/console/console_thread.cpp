@@ -220,7 +220,7 @@ private:
   void print(command& item) {
     auto fine = true;
     if (!item.out.empty()) {
-      auto text = std::string{terminal_.erase()} + item.out;
+      auto text = terminal_.erase() + item.out;
       fine = write_all(streams_.output_fd, text);
       terminal_.redraw();
     }

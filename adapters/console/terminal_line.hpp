@@ -1,15 +1,15 @@
 #pragma once
 
+#include <histedit.h>
+
 #include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace bureau::console {
 
-/// One edited line at the bottom of a terminal, with history (libedit). The
-/// library keeps one state per process: at most one instance is open, and only
+/// One edited line at the bottom of a terminal, with history (libedit). Only
 /// the thread that opened it may use it.
 class terminal_line {
 public:
@@ -31,10 +31,12 @@ public:
   /// Reads what the user typed next. Call it when the input is readable.
   void read_some();
 
+  /// @param text ASCII
   void set_prompt(std::string text);
 
-  /// Text that removes the line from the screen, to print something instead.
-  std::string_view erase() const;
+  /// Text that removes the line from the screen, all rows of it, to print
+  /// something instead.
+  std::string erase() const;
   /// Draws the line again below what was printed.
   void redraw();
 
@@ -42,21 +44,25 @@ public:
   void close();
 
 private:
+  void bind_keys();
   void begin_line();
-  void line_done(char* text);
-  static void on_line(char* text);
-  static int on_interrupt(int count, int key);
-  static int on_end(int count, int key);
+  void leave_line();
+  void end_input();
+  size_t columns() const;
+  static terminal_line& self_of(EditLine* line);
+  static char* prompt_of(EditLine* line);
+  static unsigned char on_interrupt(EditLine* line, wint_t key);
+  static unsigned char on_end(EditLine* line, wint_t key);
 
   handlers on_;
   std::string prompt_;
   FILE* input_ = nullptr;
   FILE* output_ = nullptr;
-  bool open_ = false;
-  /// The library waits for input with its handler in place.
-  bool installed_ = false;
-  // -- told by the callbacks, acted upon when the library has returned --------
-  std::optional<std::string> complete_;
+  EditLine* line_ = nullptr;
+  History* history_ = nullptr;
+  /// The terminal is in its editing mode and shows the line.
+  bool editing_ = false;
+  // -- told by the keys, acted upon when the library has returned -------------
   bool interrupted_ = false;
   bool at_end_ = false;
 };
