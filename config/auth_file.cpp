@@ -102,6 +102,15 @@ reading<auth_file> parse_auth(std::string_view text, std::string_view path) {
            "Correct the entry or remove it");
       continue;
     }
+    // A sign-in carries whatever its provider added.
+    if (type == "api_key")
+      for (const auto& field : *source)
+        if (field.key() != "type" && field.key() != "key"
+            && field.key() != "env") {
+          auto at = pointer + pointer_token(field.key());
+          warn(at, "the key " + at + " is unknown and has no effect",
+               "Correct its spelling or remove it");
+        }
     stored_credential entry;
     auto problem = type == "api_key" ? read_api_key(*source, entry)
                                      : read_oauth(*source, entry);

@@ -41,7 +41,8 @@ struct auth_file {
 
 /// Checks a credential file. Text that is not a JSON object is a fault; entries
 /// of an unknown type are ignored and malformed ones disabled, each with a
-/// warning. No message holds any value of the file.
+/// warning, as is every unknown key of an API key. No message holds any value
+/// of the file.
 reading<auth_file> parse_auth(std::string_view text, std::string_view path);
 
 /// Reads and checks a credential file; an absent one is empty.

@@ -104,6 +104,14 @@ const model_descriptor* find_model(const provider_entry& entry,
   return nullptr;
 }
 
+const unusable_model* find_unusable(const provider_entry& entry,
+                                    std::string_view id) {
+  for (const auto& model : entry.unusable)
+    if (model.id == id)
+      return &model;
+  return nullptr;
+}
+
 /// A model that the catalogue does not list under a provider that it does: the
 /// limits of the default model, prices unknown (decision B37).
 std::optional<model_descriptor> unlisted_model(const provider_entry& entry,
@@ -142,12 +150,14 @@ choice_result choose_named(const choice_inputs& inputs, choice_step step,
                            const model_name& name, const std::string& file) {
   auto label = name.provider + '/' + name.model;
   auto named = "The model " + label + " named in " + file;
-  auto view = view_of(inputs, name.provider);
-  if (!view.fault.empty())
+  auto broken = [&](const std::string& fault) {
     return refuse(errc::bad_config,
                   named + " cannot be used: " + inputs.models_path + " has "
-                    + view.fault + ". Correct that entry or name another model"
-                    + '.');
+                    + fault + ". Correct that entry or name another model.");
+  };
+  auto view = view_of(inputs, name.provider);
+  if (!view.fault.empty())
+    return broken(view.fault);
   if (!view.entry)
     return refuse(errc::bad_config, named + " is unknown: there is no provider "
                                       + name.provider + ". Register it in "
@@ -159,6 +169,8 @@ choice_result choose_named(const choice_inputs& inputs, choice_step step,
     model = *listed;
   else if (!view.custom)
     model = unlisted_model(entry, name.model);
+  if (auto unusable = find_unusable(entry, name.model); !model && unusable)
+    return broken(unusable->fault);
   if (!model)
     return refuse(errc::bad_config,
                   named + " is unknown: the provider " + name.provider

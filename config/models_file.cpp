@@ -1,5 +1,6 @@
 #include "config/models_file.hpp"
 
+#include "config/host_safety.hpp"
 #include "config/readers.hpp"
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <cassert>
 #include <cmath>
 #include <optional>
+#include <span>
+#include <utility>
 
 namespace bureau::config {
 
@@ -19,6 +22,48 @@ using json::bj::value;
 constexpr std::array<std::string_view, 6> known_apis = {
   "anthropic-messages",     "openai-completions",   "openai-responses",
   "azure-openai-responses", "google-generative-ai", "mistral-conversations",
+};
+
+/// Those that this version has a dialect for.
+constexpr std::array<std::string_view, 2> spoken_apis = {
+  "openai-completions",
+  "anthropic-messages",
+};
+
+constexpr auto spoken_names = "openai-completions or anthropic-messages";
+
+constexpr std::array<std::string_view, 7> provider_keys = {
+  "name", "api", "baseUrl", "apiKey", "headers", "compat", "models",
+};
+
+constexpr std::array<std::string_view, 3> built_in_keys = {
+  "default",
+  "oauth",
+  "env",
+};
+
+constexpr std::array<std::string_view, 13> model_keys = {
+  "id",
+  "name",
+  "api",
+  "baseUrl",
+  "reasoning",
+  "cost",
+  "input",
+  "thinkingLevelMap",
+  "headers",
+  "maxTokens",
+  "compat",
+  "contextWindow",
+  "maxOutputTokens",
+};
+
+constexpr std::array<std::string_view, 5> cost_keys = {
+  "input", "output", "cacheRead", "cacheWrite", "tiers",
+};
+
+constexpr std::array<std::string_view, 5> tier_keys = {
+  "input", "output", "cacheRead", "cacheWrite", "inputTokensAbove",
 };
 
 constexpr std::array<std::string_view, 7> thinking_levels = {
@@ -43,7 +88,31 @@ bool same_name(std::string_view left, std::string_view right) {
 struct entry_problem {
   std::string pointer;
   std::string reason;
+  std::string advice = "Correct the entry";
 };
+
+/// A model that cannot be called, and why.
+struct model_problem {
+  std::string id;
+  entry_problem problem;
+};
+
+/// A key that nothing reads.
+struct unknown_key {
+  std::string pointer;
+  std::string advice;
+};
+
+bool is_web_address(std::string_view url) {
+  auto parts = parse_url(url);
+  return parts && (parts.scheme == "http" || parts.scheme == "https");
+}
+
+/// Whether requests to a provider of this name find their way without baseUrl.
+bool has_known_address(std::string_view provider, std::string_view api) {
+  return (provider == "openai" && api == "openai-completions")
+         || (provider == "anthropic" && api == "anthropic-messages");
+}
 
 /// Reads one provider. Members are read only through here, so that the first
 /// problem wins and nothing is read past it.
@@ -55,9 +124,13 @@ public:
   }
 
   provider_entry run() {
+    for (const auto& member : source_)
+      if (!holds(provider_keys, member.key())
+          && !(built_in_ && holds(built_in_keys, member.key())))
+        note_unknown({}, member.key(), provider_keys);
     entry_.name = text(source_, {}, "name").value_or(entry_.id);
     entry_.api = text(source_, {}, "api").value_or(std::string{});
-    entry_.base_url = text(source_, {}, "baseUrl").value_or(std::string{});
+    entry_.base_url = address(source_, {}).value_or(std::string{});
     entry_.api_key =
       secret_text{text(source_, {}, "apiKey").value_or(std::string{})};
     entry_.headers = headers(source_, {});
@@ -70,14 +143,34 @@ public:
   }
 
   const std::optional<entry_problem>& problem() const { return problem_; }
+  const std::vector<model_problem>& unusable() const { return unusable_; }
+  const std::vector<unknown_key>& unknown() const { return unknown_; }
 
 private:
+  void note_unknown(const std::string& pointer, std::string_view key,
+                    std::span<const std::string_view> known) {
+    auto meant = std::find_if(known.begin(), known.end(), [key](auto name) {
+      return same_name(name, key);
+    });
+    unknown_.push_back(
+      {pointer + pointer_token(key), meant != known.end()
+                                       ? "Write it as " + std::string{*meant}
+                                       : "Correct its spelling or remove it"});
+  }
+
+  void check_keys(const object& from, const std::string& pointer,
+                  std::span<const std::string_view> known) {
+    for (const auto& member : from)
+      if (!holds(known, member.key()))
+        note_unknown(pointer, member.key(), known);
+  }
+
   void complain(const std::string& pointer, std::string_view name,
                 std::string reason) {
     if (!problem_)
-      problem_ = {pointer
-                    + (name.empty() ? std::string{} : pointer_token(name)),
-                  std::move(reason)};
+      problem_ = entry_problem{
+        pointer + (name.empty() ? std::string{} : pointer_token(name)),
+        std::move(reason)};
   }
 
   std::optional<std::string> text(const object& from,
@@ -91,6 +184,14 @@ private:
       return std::nullopt;
     }
     return normalize_optional(std::string_view{found->get_string()});
+  }
+
+  std::optional<std::string> address(const object& from,
+                                     const std::string& pointer) {
+    auto result = text(from, pointer, "baseUrl");
+    if (result && !is_web_address(*result))
+      complain(pointer, "baseUrl", "Expected http or https address");
+    return result;
   }
 
   bool flag(const object& from, const std::string& pointer,
@@ -193,6 +294,7 @@ private:
       return {};
     }
     auto here = pointer + "/cost";
+    check_keys(*cost, here, cost_keys);
     auto read = [&](const object& table, const std::string& at) {
       return token_rates{money(table, at, "input"), money(table, at, "output"),
                          money(table, at, "cacheRead"),
@@ -216,6 +318,7 @@ private:
         complain(at, {}, "Expected object with inputTokensAbove");
         return result;
       }
+      check_keys(*tier, at, tier_keys);
       result.push_back(read(*tier, at));
       result.back().above_tokens = *above;
     }
@@ -264,10 +367,7 @@ private:
   std::string checked_api(std::string api, const std::string& pointer) {
     if (built_in_ || holds(known_apis, api))
       return api;
-    std::string names;
-    for (auto name : known_apis)
-      names += (names.empty() ? "" : ", ") + std::string{name};
-    complain(pointer, "api", "Expected one of " + names);
+    complain(pointer, "api", std::string{"Expected "} + spoken_names);
     return api;
   }
 
@@ -289,6 +389,7 @@ private:
   }
 
   void read_model(const object& source, const std::string& pointer) {
+    check_keys(source, pointer, model_keys);
     model_descriptor model;
     auto id = text(source, pointer, "id");
     if (!id)
@@ -298,7 +399,7 @@ private:
     model.provider = entry_.id;
     model.api =
       checked_api(text(source, pointer, "api").value_or(entry_.api), pointer);
-    model.base_url = text(source, pointer, "baseUrl").value_or(entry_.base_url);
+    model.base_url = address(source, pointer).value_or(entry_.base_url);
     model.reasoning = flag(source, pointer, "reasoning");
     model.image_input = takes_images(source, pointer);
     model.context_window = tokens(source, pointer, "contextWindow")
@@ -312,7 +413,30 @@ private:
     auto own = open_object(source, pointer, "compat");
     model.compat = own.empty() ? entry_.compat : std::move(own);
     model.thinking_levels = level_map(source, pointer);
-    entry_.models.push_back(std::move(model));
+    if (auto problem = why_unusable(
+          model, source.contains("api") ? pointer + "/api" : "/api"))
+      unusable_.push_back({std::move(model.id), std::move(*problem)});
+    else
+      entry_.models.push_back(std::move(model));
+  }
+
+  /// Why this version cannot call a model that is well-formed.
+  /// @param api pointer to the api that counts
+  std::optional<entry_problem> why_unusable(const model_descriptor& model,
+                                            std::string api) const {
+    if (built_in_)
+      return std::nullopt;
+    if (!holds(spoken_apis, model.api))
+      return entry_problem{std::move(api),
+                           "the api " + model.api
+                             + " is not spoken by this version",
+                           std::string{"Set api to "} + spoken_names};
+    if (model.base_url.empty() && !has_known_address(model.provider, model.api))
+      return entry_problem{{},
+                           "baseUrl is not set",
+                           "Set baseUrl to the address of the provider, such "
+                           "as http://127.0.0.1:9000/v1"};
+    return std::nullopt;
   }
 
   void read_built_in() {
@@ -327,7 +451,60 @@ private:
   bool built_in_;
   provider_entry entry_;
   std::optional<entry_problem> problem_;
+  std::vector<model_problem> unusable_;
+  std::vector<unknown_key> unknown_;
 };
+
+/// Warnings of a file, bounded: a foreign file must not flood the log.
+class warning_list {
+public:
+  warning_list(std::string_view path, std::string_view text)
+    : path_(path), text_(text) {}
+
+  void add(std::string_view pointer, std::string_view what,
+           std::string_view to_do) {
+    if (told_.size() < limits::config_warnings)
+      told_.push_back(value_fault(path_, text_, pointer, what, to_do));
+    else
+      ++dropped_;
+  }
+
+  std::vector<std::string> take() {
+    if (dropped_ > 0)
+      told_.push_back(std::string{path_} + ": " + std::to_string(dropped_)
+                      + " further warnings are left out");
+    return std::move(told_);
+  }
+
+private:
+  std::string_view path_;
+  std::string_view text_;
+  std::vector<std::string> told_;
+  size_t dropped_ = 0;
+};
+
+/// Tells about models that cannot be called; one cause is told once.
+void tell_unusable(provider_entry& entry, const std::string& pointer,
+                   const std::vector<model_problem>& unusable,
+                   warning_list& warnings) {
+  std::string told;
+  for (const auto& [id, problem] : unusable) {
+    auto at = pointer + problem.pointer;
+    entry.unusable.push_back({id, at + ": " + problem.reason});
+    const auto& fault = entry.unusable.back().fault;
+    if (std::exchange(told, fault) == fault)
+      continue;
+    if (entry.models.empty() && entry.fault.empty()) {
+      entry.fault = fault;
+      warnings.add(at, "the provider " + entry.id + " is not used: " + fault,
+                   problem.advice);
+    } else if (!entry.models.empty()) {
+      warnings.add(
+        at, "the model " + entry.id + '/' + id + " is not used: " + fault,
+        problem.advice);
+    }
+  }
+}
 
 reading<models_file> read_file(std::string_view text, std::string_view path,
                                bool built_in) {
@@ -352,6 +529,13 @@ reading<models_file> read_file(std::string_view text, std::string_view path,
   if (providers == nullptr || !providers->is_object())
     return refuse(providers != nullptr ? "/providers" : "",
                   "/providers: Expected object", "Write {\"providers\": {…}}");
+  warning_list warnings{path, text};
+  for (const auto& member : *root)
+    if (member.key() != "providers" && !built_in)
+      warnings.add(pointer_token(member.key()),
+                   "the key " + pointer_token(member.key())
+                     + " is unknown and has no effect",
+                   "Correct its spelling or remove it");
   for (const auto& member : providers->get_object()) {
     std::string id{member.key()};
     auto pointer = "/providers" + pointer_token(id);
@@ -361,21 +545,27 @@ reading<models_file> read_file(std::string_view text, std::string_view path,
       provider_reader reader{id, *source, built_in};
       entry = reader.run();
       problem = reader.problem();
+      for (const auto& key : reader.unknown())
+        warnings.add(pointer + key.pointer,
+                     "the key " + pointer + key.pointer
+                       + " is unknown and has no effect",
+                     key.advice);
+      if (!problem)
+        tell_unusable(entry, pointer, reader.unusable(), warnings);
     } else {
       entry.id = id;
-      problem = {{}, "Expected object"};
+      problem = entry_problem{{}, "Expected object"};
     }
     if (problem) {
       auto at = pointer + problem->pointer;
       entry.models.clear();
       entry.fault = at + ": " + problem->reason;
-      if (result.warnings.size() < limits::config_warnings)
-        result.warnings.push_back(value_fault(
-          path, text, at, "the provider " + id + " is not used: " + entry.fault,
-          "Correct the entry"));
+      warnings.add(at, "the provider " + id + " is not used: " + entry.fault,
+                   problem->advice);
     }
     result.value.providers.push_back(std::move(entry));
   }
+  result.warnings = warnings.take();
   return result;
 }
 

@@ -11,6 +11,15 @@
 /// (decision B37).
 namespace bureau::config {
 
+/// A model that this version cannot call.
+struct unusable_model {
+  std::string id;
+  /// Pointer and reason.
+  std::string fault;
+  friend bool operator==(const unusable_model&,
+                         const unusable_model&) = default;
+};
+
 /// One provider with its models.
 struct provider_entry {
   std::string id;
@@ -25,7 +34,11 @@ struct provider_entry {
   json_text compat;
   /// In file order; the descriptors are complete.
   std::vector<model_descriptor> models;
-  /// Why this entry is out of use; "" = it is fine.
+  /// Models that are left out: their api is not spoken, or they have no
+  /// address.
+  std::vector<unusable_model> unusable;
+  /// Why this entry is out of use; "" = it is fine. An entry whose models are
+  /// all unusable is out of use.
   std::string fault;
   // -- built-in providers only ------------------------------------------------
   /// Id of the model that is chosen when none is named.
@@ -45,8 +58,9 @@ struct models_file {
 };
 
 /// Checks a models file. Text that is not JSON, or not `{"providers": {…}}`, is
-/// a fault; a bad provider entry is kept with its fault and one warning, and
-/// the rest stays in force (decision B9).
+/// a fault; a bad provider entry, and a model that this version cannot call, is
+/// kept with its fault and one warning, and the rest stays in force (decision
+/// B9). Unknown keys are warnings.
 /// @param path for the messages
 reading<models_file> parse_models(std::string_view text, std::string_view path);
 

@@ -66,9 +66,21 @@ TEST_CASE(
     CHECK(result.value.find("p")->kind == credential_kind::broken);
     CHECK(result.value.find("p")->key.empty());
     CHECK(result.value.find("p")->access.empty());
-    REQUIRE(result.warnings.size() == 1);
-    CHECK(result.warnings[0].find("the credential of p is not used: /p")
+    REQUIRE_FALSE(result.warnings.empty());
+    CHECK(result.warnings.back().find("the credential of p is not used: /p")
           != std::string::npos);
-    CHECK(result.warnings[0].find("SECRET") == std::string::npos);
+    for (const auto& warning : result.warnings)
+      CHECK(warning.find("SECRET") == std::string::npos);
   }
+}
+
+TEST_CASE("an unknown key of an API key is warned about") {
+  auto result = read(R"({"p":{"type":"api_key","key":"k",
+    "baseUrl":"SECRET"}})");
+  REQUIRE(result.warnings.size() == 1);
+  CHECK(
+    result.warnings[0]
+    == "/s/auth.json:2:15: the key /p/baseUrl is unknown and has no effect. "
+       "Correct its spelling or remove it.");
+  CHECK(result.value.find("p")->key.reveal() == "k");
 }

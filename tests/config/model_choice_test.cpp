@@ -118,6 +118,27 @@ TEST_CASE_FIXTURE(situation, "without a name the first usable entry of "
   CHECK(choose().step == choice_step::first_custom);
 }
 
+TEST_CASE_FIXTURE(situation, "an entry that cannot be called does not win over "
+                             "a usable one") {
+  variables = {{"PIGEON_API_KEY", "p"}, {"LOST_API_KEY", "l"}};
+  set_models(R"({
+    "pigeon":{"api":"openai-responses","baseUrl":"https://p.example",
+              "models":[{"id":"grey"}]},
+    "lost":{"api":"openai-completions","models":[{"id":"m"}]},
+    "mixed":{"api":"mistral-conversations","baseUrl":"http://127.0.0.1:1",
+             "models":[{"id":"no"},{"id":"yes","api":"openai-completions"}]}})");
+  CHECK(chosen() == "mixed/yes [local] first entry of models.json");
+  inputs.global = model_name{"mixed", "no"};
+  CHECK(chosen()
+        == "bad_config: The model mixed/no named in /s/settings.json cannot be "
+           "used: models.json has /providers/mixed/api: the api "
+           "mistral-conversations is not spoken by this version. Correct that "
+           "entry or name another model.");
+  inputs.global = model_name{"lost", "m"};
+  CHECK(chosen().find("models.json has /providers/lost: baseUrl is not set.")
+        != std::string::npos);
+}
+
 TEST_CASE_FIXTURE(situation, "a server of this machine needs no key") {
   for (auto url : {"http://127.0.0.1:8082/v1", "http://localhost/v1",
                    "http://[::1]:11434/v1"}) {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
 using namespace bureau;
@@ -98,9 +99,9 @@ TEST_CASE("a bad provider is disabled with one warning and the rest stays") {
   for (auto [entry, pointer, reason] : {
          row{"1", "/providers/bad", "Expected object"},
          row{R"({"models":[{"id":"m"}]})", "/providers/bad/api",
-             "Expected one of"},
+             "Expected openai-completions or anthropic-messages"},
          row{R"({"api":"offline","models":[{"id":"m"}]})", "/providers/bad/api",
-             "Expected one of"},
+             "Expected openai-completions"},
          row{R"({"api":"openai-completions","models":{}})",
              "/providers/bad/models", "Expected array"},
          row{R"({"api":"openai-completions","models":[{"id":"m"},7]})",
@@ -108,7 +109,7 @@ TEST_CASE("a bad provider is disabled with one warning and the rest stays") {
          row{R"({"api":"openai-completions","models":[{"name":"m"}]})",
              "/providers/bad/models/0/id", "Expected string"},
          row{R"({"api":"openai-completions","models":[{"id":"m","api":"x"}]})",
-             "/providers/bad/models/0/api", "Expected one of"},
+             "/providers/bad/models/0/api", "Expected openai-completions"},
          row{R"({"api":"openai-completions","models":[{"id":"m",
              "contextWindow":0}]})",
              "/providers/bad/models/0/contextWindow", "Expected positive"},
@@ -128,12 +129,21 @@ TEST_CASE("a bad provider is disabled with one warning and the rest stays") {
          row{R"({"headers":{"a":"x\r\ny: z"}})", "/providers/bad/headers/a",
              "without line breaks"},
          row{R"({"baseUrl":1})", "/providers/bad/baseUrl", "Expected string"},
+         row{R"({"baseUrl":"localhost:9000"})", "/providers/bad/baseUrl",
+             "Expected http or https address"},
+         // Well-formed, but nothing that this version can call.
+         row{R"({"api":"openai-completions","models":[{"id":"a"},{"id":"b"}]})",
+             "/providers/bad: baseUrl is not set", "Set baseUrl"},
+         row{R"({"api":"openai-responses","baseUrl":"http://h",
+             "models":[{"id":"a"},{"id":"b"}]})",
+             "/providers/bad/api: the api openai-responses is not spoken",
+             "Set api to openai-completions or anthropic-messages"},
          row{R"({"compat":[]})", "/providers/bad/compat", "Expected object"},
        }) {
     CAPTURE(std::string{entry});
     auto result = read(std::string{"{\"providers\":{\"bad\":"} + entry
                        + R"(,"good":{"api":"openai-completions",
-                          "models":[{"id":"m"}]}}})");
+                          "baseUrl":"http://h","models":[{"id":"m"}]}}})");
     REQUIRE(result);
     REQUIRE(result.warnings.size() == 1);
     CAPTURE(result.warnings[0]);
@@ -148,6 +158,69 @@ TEST_CASE("a bad provider is disabled with one warning and the rest stays") {
     CHECK_FALSE(bad->fault.empty());
     CHECK(result.value.find("good")->models.size() == 1);
   }
+}
+
+TEST_CASE("a model that cannot be called does not take the others along") {
+  auto result = provider(R"("api":"openai-completions","baseUrl":"http://h",
+ "models":[{"id":"a","api":"google-generative-ai"},{"id":"b"}])");
+  REQUIRE(result);
+  REQUIRE(result.warnings.size() == 1);
+  CHECK(result.warnings[0]
+        == "/s/models.json:2:28: the model p/a is not used: "
+           "/providers/p/models/0/api: the api google-generative-ai is not "
+           "spoken by this version. Set api to openai-completions or "
+           "anthropic-messages.");
+  const auto& entry = result.value.providers.at(0);
+  CHECK(entry.fault.empty());
+  REQUIRE(entry.models.size() == 1);
+  CHECK(entry.models[0].id == "b");
+  REQUIRE(entry.unusable.size() == 1);
+  CHECK(entry.unusable[0].id == "a");
+}
+
+TEST_CASE("the two providers with an address of their own need no baseUrl") {
+  auto result = read(R"({"providers":{
+    "openai":{"api":"openai-completions","models":[{"id":"m"}]},
+    "anthropic":{"api":"anthropic-messages","models":[{"id":"m"}]}}})");
+  CHECK(result.warnings.empty());
+  CHECK(result.value.find("openai")->models.size() == 1);
+  CHECK(result.value.find("anthropic")->models.size() == 1);
+}
+
+TEST_CASE("unknown keys are warned about with their place") {
+  auto result = read(R"({"version":1,"providers":{"p":{"baseurl":"http://h",
+ "baseUrl":"http://h","api":"openai-completions","compat":{"any":1},
+ "models":[{"id":"m","cost":{"in":1,"tiers":[{"inputTokensAbove":1,"x":2}]},
+  "ctx":5}]}}})");
+  REQUIRE(result);
+  REQUIRE(result.warnings.size() == 5);
+  CHECK(
+    result.warnings[0]
+    == "/s/models.json:1:12: the key /version is unknown and has no effect. "
+       "Correct its spelling or remove it.");
+  CHECK(result.warnings[1]
+        == "/s/models.json:1:42: the key /providers/p/baseurl is unknown and "
+           "has no effect. Write it as baseUrl.");
+  for (auto at : {"3:35: the key /providers/p/models/0/cost/in ",
+                  "3:72: the key /providers/p/models/0/cost/tiers/0/x ",
+                  "4:9: the key /providers/p/models/0/ctx "}) {
+    CAPTURE(std::string{at});
+    CHECK(std::any_of(result.warnings.begin(), result.warnings.end(),
+                      [at](const std::string& warning) {
+                        return warning.find(at) != std::string::npos;
+                      }));
+  }
+  CHECK(result.value.find("p")->models.size() == 1);
+}
+
+TEST_CASE("the warnings of a models file are bounded") {
+  std::string members = "\"models\":[]";
+  for (auto i = 0; i < 100; ++i)
+    members += ",\"k" + std::to_string(i) + "\":1";
+  auto result = provider(members);
+  CHECK(result.warnings.size() == 21);
+  CHECK(result.warnings.back()
+        == "/s/models.json: 80 further warnings are left out");
 }
 
 TEST_CASE("the built-in catalogue is complete") {
