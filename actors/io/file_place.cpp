@@ -96,6 +96,22 @@ io_result<file_place> locate(file_system& fs, const std::string& root,
   return {{std::move(parent.value), std::move(parts.value.leaf)}, 0};
 }
 
+namespace {
+
+/// Makes one directory whose name outlives a power cut, or none.
+io_status make_durable(file_system& fs, const file_place& place, mode_t mode) {
+  auto made = fs.make_directory_below(place.parent.get(), place.leaf, mode);
+  if (!made)
+    return {made.error == EEXIST ? 0 : made.error};
+  auto synced = sync_parent(fs, place);
+  // Later it would be found and taken for a durable one.
+  if (!synced)
+    fs.remove_directory(proc_path(place.parent.get()) + "/" + place.leaf);
+  return synced;
+}
+
+} // namespace
+
 io_status make_directories(file_system& fs, const std::string& root,
                            resolve_rule rule, std::string_view path,
                            mode_t mode) {
@@ -121,9 +137,7 @@ io_status make_directories(file_system& fs, const std::string& root,
     place = locate(fs, root, rule, prefix);
     if (!place)
       return {place.error};
-    auto made =
-      fs.make_directory_below(place.value.parent.get(), place.value.leaf, mode);
-    if (!made && made.error != EEXIST)
+    if (auto made = make_durable(fs, place.value, mode); !made)
       return made;
   }
   auto facts = stat_leaf(fs, place.value);
@@ -186,6 +200,21 @@ io_status sync_parent(file_system& fs, const file_place& place) {
     return {fd.error};
   os::descriptor directory{fs, fd.value};
   return fs.sync(directory.get());
+}
+
+io_status sync_parents(file_system& fs, const std::string& root,
+                       resolve_rule rule, std::string_view path) {
+  auto parts = components(path);
+  if (!parts)
+    return {parts.error};
+  for (auto count = parts.value.size(); count > 0; --count) {
+    auto place = locate(fs, root, rule, joined(parts.value, count));
+    if (!place)
+      return {place.error};
+    if (auto synced = sync_parent(fs, place.value); !synced)
+      return synced;
+  }
+  return {};
 }
 
 io_status write_all_at(file_system& fs, int fd, std::string_view bytes,

@@ -32,7 +32,9 @@ io_result<file_place> locate_making(file_system& fs, const std::string& root,
                                     resolve_rule rule, std::string_view path,
                                     mode_t mode);
 
-/// mkdir -p; the last component must end up a directory and be no link.
+/// mkdir -p; the last component must end up a directory and be no link. What is
+/// made has a durable name: each parent is synced, and a directory whose parent
+/// cannot be is removed again. What exists already is not synced.
 /// @return ENOTDIR or EEXIST when something else has a name on the way
 io_status make_directories(file_system& fs, const std::string& root,
                            resolve_rule rule, std::string_view path,
@@ -51,6 +53,12 @@ io_result<struct stat> stat_leaf(file_system& fs, const file_place& place);
 
 /// fsync of the directory of a place.
 io_status sync_parent(file_system& fs, const file_place& place);
+
+/// fsync of every directory from that of a path up to the root itself, for a
+/// file whose way somebody else may have made.
+/// @param path relative
+io_status sync_parents(file_system& fs, const std::string& root,
+                       resolve_rule rule, std::string_view path);
 
 /// Writes everything from an offset on.
 io_status write_all_at(file_system& fs, int fd, std::string_view bytes,

@@ -197,4 +197,11 @@ uint64_t segment_number(std::string_view name) {
   return result;
 }
 
+uint64_t kept_segment_number(std::string_view name) {
+  if (!name.ends_with(kept_ending))
+    return 0;
+  name.remove_suffix(kept_ending.size());
+  return segment_number(name);
+}
+
 } // namespace bureau::io

@@ -76,4 +76,12 @@ std::string segment_name(uint64_t number);
 /// The number of a segment's name; 0 when the name is something else.
 uint64_t segment_number(std::string_view name);
 
+/// What is added to the name of a segment that is kept for the operator and not
+/// replayed again, and how many of them are kept.
+inline constexpr std::string_view kept_ending = ".damaged";
+inline constexpr size_t most_kept_segments = 4;
+
+/// The number of a kept segment's name; 0 when the name is something else.
+uint64_t kept_segment_number(std::string_view name);
+
 } // namespace bureau::io

@@ -43,8 +43,11 @@ public:
     for (const auto& record : plan.appends)
       if (!apply(record))
         return std::move(report_);
-    if (sync_written())
-      remove(numbers);
+    // Bytes that were promised and have no place are not thrown away.
+    if (unplaced_)
+      aside_.insert(numbers.begin(), numbers.end());
+    if (sync_written() && clear(numbers))
+      forget_old_ones();
     return std::move(report_);
   }
 
@@ -94,29 +97,51 @@ private:
   }
 
   /// The open target of a record; only a record at the start may create it.
-  io_result<journal_target*> target_of(const wal_record& record) {
+  io_result<journal_target*> target_of(const wal_record& record,
+                                       const std::string& shown) {
     auto known = open_.find(record.target);
     if (known != open_.end())
       return {&known->second, 0};
     if (open_.size() >= limits::journal_open_targets)
       open_.clear();
-    auto opened = open_journal_target(fs_, root_of(record.target),
-                                      record.target.path, record.offset == 0);
+    auto opened = open_target(record);
+    if (opened.error == ENOENT && record.offset == 0) {
+      if (auto made = make_directory_of(record.target); !made)
+        return {nullptr, made.error};
+      report_.notes.push_back(shown
+                              + ": its directory was gone and is made "
+                                "again");
+      opened = open_target(record);
+    }
     if (!opened)
       return {nullptr, opened.error};
     return {&(open_[record.target] = std::move(opened.value)), 0};
   }
 
+  io_result<journal_target> open_target(const wal_record& record) {
+    return open_journal_target(fs_, root_of(record.target), record.target.path,
+                               record.offset == 0);
+  }
+
+  io_status make_directory_of(const journal_path& path) {
+    auto slash = path.path.rfind('/');
+    if (slash == std::string::npos)
+      return {ENOENT};
+    return make_directories(fs_, root_of(path), resolve_rule::no_links,
+                            path.path.substr(0, slash), directory_mode);
+  }
+
   bool apply(const wal_record& record) {
     auto shown = root_of(record.target) + "/" + record.target.path;
-    auto found = target_of(record);
+    auto found = target_of(record, shown);
     if (!found) {
-      // Gone with its directory, or replaced by something that is no file of
-      // the journal: there is nowhere to put the bytes.
+      // Replaced by something that is no file of the journal: there is nowhere
+      // to put the bytes.
       if (code_for(found.error) == errc::disk)
         return fail(found.error, "open", shown);
       report_.notes.push_back(shown + ": not restored, "
                               + os::errno_text(found.error));
+      unplaced_ = true;
       return true;
     }
     auto& target = *found.value;
@@ -127,6 +152,7 @@ private:
                               + std::to_string(target.size) + " of "
                               + std::to_string(record.offset)
                               + " bytes); left alone");
+      unplaced_ = true;
       return true;
     }
     written_.insert(record.target);
@@ -151,27 +177,49 @@ private:
     return true;
   }
 
-  void remove(const std::vector<uint64_t>& numbers) {
+  bool clear(const std::vector<uint64_t>& numbers) {
     for (auto number : numbers) {
       auto path = directory_ + "/" + segment_name(number);
-      auto gone = fs_.unlink(path);
-      if (!gone && gone.error != ENOENT) {
-        fail(gone.error, "remove", path);
-        return;
-      }
+      auto is_kept = aside_.count(number) > 0;
+      auto gone = is_kept ? fs_.rename(path, path + std::string{kept_ending})
+                          : fs_.unlink(path);
+      if (!gone && gone.error != ENOENT)
+        return fail(gone.error, is_kept ? "put aside" : "remove", path);
+      if (is_kept)
+        report_.notes.push_back(path + ": kept as " + path
+                                + std::string{kept_ending}
+                                + ", because not all of it could be restored");
       // Oldest first, and for good: a seal must not go before what it voids.
-      if (auto fault = os::sync_directory(fs_, directory_)) {
-        fail(fault.error, "sync", directory_);
-        return;
-      }
+      if (auto fault = os::sync_directory(fs_, directory_))
+        return fail(fault.error, "sync", directory_);
     }
+    return true;
   }
+
+  /// What is kept for the operator must not fill the disk.
+  void forget_old_ones() {
+    if (aside_.empty())
+      return;
+    auto names = fs_.list(directory_).value;
+    std::erase_if(
+      names, [](const auto& name) { return kept_segment_number(name) == 0; });
+    std::sort(names.begin(), names.end());
+    for (size_t i = 0; i + most_kept_segments < names.size(); ++i)
+      fs_.unlink(directory_ + "/" + names[i]);
+  }
+
+  /// Of directories that are made again: those of offices and their state.
+  static constexpr mode_t directory_mode = 0700;
 
   file_system& fs_;
   std::string directory_;
   std::string roots_[2];
   std::map<journal_path, journal_target> open_;
   std::set<journal_path> written_;
+  /// Segments that are kept for the operator.
+  std::set<uint64_t> aside_;
+  /// Whether some record found no place.
+  bool unplaced_ = false;
   replay_report report_;
 };
 

@@ -30,7 +30,9 @@ struct replay_report {
 /// the instance lock, before spawn_journal. Running it again changes nothing.
 ///
 /// Existing bytes are never written again, links are never followed, and a
-/// target that is shorter than a record's offset is left alone with a note.
+/// target that is shorter than a record's offset is left alone with a note. A
+/// directory that is gone is made again. When a record finds no place, the
+/// segments are kept as `<name>.damaged`, at most most_kept_segments of them.
 replay_report replay_journal(file_system& fs, const std::string& state_dir,
                              const std::string& workspace_root);
 

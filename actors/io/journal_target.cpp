@@ -50,7 +50,7 @@ io_status sync_journal_target(file_system& fs, const std::string& root,
                               const std::string& path, bool directory) {
   auto place = locate(fs, root, resolve_rule::no_links, path);
   auto is_gone = [](int error) {
-    return code_for(error) != errc::disk;
+    return error != 0 && code_for(error) != errc::disk;
   };
   if (!place)
     return {is_gone(place.error) ? 0 : place.error};
@@ -58,9 +58,10 @@ io_status sync_journal_target(file_system& fs, const std::string& root,
   if (!opened)
     return {is_gone(opened.error) ? 0 : opened.error};
   auto done = fs.sync_data(opened.value.get());
-  if (done && directory)
-    done = sync_parent(fs, place.value);
-  return done;
+  if (!done || !directory)
+    return done;
+  auto named = sync_parents(fs, root, resolve_rule::no_links, path);
+  return {is_gone(named.error) ? 0 : named.error};
 }
 
 } // namespace bureau::io

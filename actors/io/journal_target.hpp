@@ -28,7 +28,8 @@ io_result<journal_target> open_journal_target(file_system& fs,
                                               const std::string& path,
                                               bool may_create = true);
 
-/// Makes a target's bytes durable, and with `directory` its name as well. A
+/// Makes a target's bytes durable, and with `directory` its name as well, up to
+/// the root: nobody knows who made the directories on the way, and how. A
 /// target that is gone, or no file any more, is nobody's to sync: no error.
 io_status sync_journal_target(file_system& fs, const std::string& root,
                               const std::string& path, bool directory);

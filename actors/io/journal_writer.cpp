@@ -40,7 +40,8 @@ journal_writer::journal_writer(std::shared_ptr<file_system> fs,
                                                 std::move(workspace_root)} {
   // Numbers only ever grow, also past segments that a boot has kept.
   for (const auto& name : fs_->list(directory_).value)
-    last_number_ = std::max(last_number_, segment_number(name));
+    last_number_ =
+      std::max({last_number_, segment_number(name), kept_segment_number(name)});
 }
 
 const std::string& journal_writer::root_of(const journal_path& path) const {

@@ -46,7 +46,11 @@ io_fault make_one(file_system& fs, const std::string& path, mode_t mode) {
   if (!S_ISDIR(seen.value.st_mode))
     return {S_ISLNK(seen.value.st_mode) ? ELOOP : ENOTDIR, path,
             "use as a directory"};
-  return sync_directory(fs, parent_of(path));
+  auto fault = sync_directory(fs, parent_of(path));
+  // Later it would be found and taken for a durable one.
+  if (fault && made)
+    fs.remove_directory(path);
+  return fault;
 }
 
 /// Makes the levels above the directory in question.
@@ -264,8 +268,11 @@ io_fault ensure_directory_below(file_system& fs, int dir,
       auto made = fs.make_directory_below(current, name, mode);
       if (!made && made.error != EEXIST)
         return {made.error, relative, "create the directory"};
-      if (auto synced = fs.sync(current); made && !synced)
+      if (auto synced = fs.sync(current); made && !synced) {
+        fs.remove_directory("/proc/self/fd/" + std::to_string(current) + "/"
+                            + name);
         return {synced.error, relative, "sync"};
+      }
       opened = fs.open_below(current, name, directory_flags | O_NOFOLLOW, 0,
                              resolve_rule::no_links);
     }

@@ -90,9 +90,10 @@ io_fault write_private_atomically(file_system& fs, entropy& chance,
                                   const std::string& path,
                                   std::string_view bytes, mode_t mode = 0600);
 
-/// mkdir -p: every level that is created gets `mode` and its parent an fsync.
-/// The directory itself must not be a symbolic link (ELOOP) or anything else
-/// (ENOTDIR); levels above it that exist already may be reached by links.
+/// mkdir -p: every level that is created gets `mode` and its parent an fsync; a
+/// level whose parent cannot be synced is removed again. The directory itself
+/// must not be a symbolic link (ELOOP) or anything else (ENOTDIR); levels above
+/// it that exist already may be reached by links.
 /// @param path absolute
 io_fault ensure_directory(file_system& fs, const std::string& path,
                           mode_t mode);

@@ -152,6 +152,19 @@ TEST_CASE_FIXTURE(disk, "directories are made with their mode and synced") {
   CHECK_FALSE(os::ensure_directory(fs, deep + "/", 0700));
 }
 
+TEST_CASE_FIXTURE(disk, "a directory whose name cannot be synced is not made") {
+  auto opened = real->open(dir.path(), O_RDONLY | O_DIRECTORY, 0);
+  REQUIRE(opened);
+  os::descriptor held{*real, opened.value};
+  fs.fail_named("sync", EIO);
+  CHECK(os::ensure_directory(fs, dir / "a", 0700).error == EIO);
+  CHECK(os::ensure_directory_below(fs, held.get(), "b", 0700).error == EIO);
+  CHECK(names().empty());
+  fs.heal();
+  CHECK_FALSE(os::ensure_directory(fs, dir / "a", 0700));
+  CHECK_FALSE(os::ensure_directory_below(fs, held.get(), "b", 0700));
+}
+
 TEST_CASE_FIXTURE(disk, "a directory that is something else is refused") {
   put_file(dir / "file", "");
   REQUIRE(::mkdir((dir / "real").c_str(), 0700) == 0);

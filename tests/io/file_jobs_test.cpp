@@ -2,6 +2,7 @@
 #include "actors/io/files_core.hpp"
 #include "config/os/posix_file_system.hpp"
 #include "messages/limits.hpp"
+#include "tests/io/power_cut.hpp"
 #include "tests/support/faulty_file_system.hpp"
 #include "tests/support/scratch_directory.hpp"
 #include "tests/support/test_ports.hpp"
@@ -294,6 +295,31 @@ TEST_CASE("ensure_directory makes what is missing and nothing else") {
   job.root = world.inside("no/root");
   job.path = "";
   CHECK(world.code(job) == errc::not_found);
+}
+
+TEST_CASE("every directory that a job makes has a durable name") {
+  for (auto op : {file_op::ensure_directory, file_op::replace}) {
+    test::scratch_directory scratch;
+    test::power_cut_file_system power;
+    test::seeded_entropy chance;
+    file_job job;
+    job.op = op;
+    job.root = scratch.path();
+    job.path = op == file_op::replace ? "a/b/c/f" : "a/b/c";
+    CHECK(io::run_file_job(power, chance, job));
+    power.cut();
+    CHECK(std::filesystem::is_directory(scratch / "a/b/c"));
+  }
+}
+
+TEST_CASE("a directory whose name cannot be synced is not made") {
+  job_world world;
+  auto job = world.job(file_op::ensure_directory, "a/b");
+  world.fs->fail_named("sync", EIO);
+  CHECK(world.code(job) == errc::disk);
+  CHECK(world.entries() == 0);
+  world.fs->heal();
+  CHECK(world.run(job));
 }
 
 TEST_CASE("ensure_file creates once and keeps what is there") {

@@ -173,6 +173,9 @@ TEST_CASE("segments are named by number") {
   for (auto name : {"1.wal", "000000000000000G.wal", "000000000000000A.wal",
                     "0000000000000001.tmp", "", "x0000000000000001.wal"})
     CHECK(io::segment_number(name) == 0);
+  CHECK(io::kept_segment_number("00000000000000ff.wal.damaged") == 255);
+  for (auto name : {"00000000000000ff.wal", "ff.wal.damaged", ".damaged", ""})
+    CHECK(io::kept_segment_number(name) == 0);
 }
 
 TEST_CASE("only plain relative paths are journalled") {

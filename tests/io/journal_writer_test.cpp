@@ -1,3 +1,4 @@
+#include "actors/io/file_jobs.hpp"
 #include "actors/io/journal_replay.hpp"
 #include "actors/io/journal_writer.hpp"
 #include "config/os/posix_file_system.hpp"
@@ -5,6 +6,7 @@
 #include "tests/io/power_cut.hpp"
 #include "tests/support/faulty_file_system.hpp"
 #include "tests/support/scratch_directory.hpp"
+#include "tests/support/test_ports.hpp"
 
 #include <doctest/doctest.h>
 
@@ -82,6 +84,13 @@ io::journal_append put(io::journal_writer& writer, std::string path,
 size_t count_of(const test::faulty_file_system& fs, const std::string& name) {
   const auto& all = fs.operations();
   return static_cast<size_t>(std::count(all.begin(), all.end(), name));
+}
+
+/// Whether a sentence of a report holds a text.
+bool has_note(const io::replay_report& report, const std::string& text) {
+  return std::any_of(
+    report.notes.begin(), report.notes.end(),
+    [&](const auto& note) { return note.find(text) != std::string::npos; });
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -456,9 +465,75 @@ TEST_CASE("a replay goes around what is no place for bytes") {
   CHECK_FALSE(report.failure);
   CHECK(get_file(world.file("short")) == "0123456789\ntail\n");
   CHECK_FALSE(std::filesystem::exists(world.file("victim")));
-  CHECK_FALSE(std::filesystem::exists(world.file("office")));
-  CHECK(report.notes.size() == 2);
   CHECK(report.touched.size() == 3);
+  // What has no place is told, with the place where its bytes still are.
+  CHECK(has_note(report, world.file("linked") + ": not restored"));
+  CHECK(has_note(report, ".wal.damaged"));
+  CHECK(world.segments() == 1);
+  CHECK(world.replay().segments == 0);
+}
+
+TEST_CASE("a replay makes a directory that is gone, but goes through no link") {
+  journal_world world;
+  std::filesystem::create_directories(world.file("conversations/office"));
+  std::filesystem::create_directory(world.file("swapped"));
+  auto writer = world.writer();
+  put(*writer, "conversations/office/ledger", "accepted\n");
+  put(*writer, "swapped/log", "1\n");
+  writer.reset();
+  std::filesystem::remove_all(world.file("conversations"));
+  std::filesystem::remove_all(world.file("swapped"));
+  std::filesystem::create_directory_symlink(world.workspace(),
+                                            world.file("swapped"));
+  auto report = world.replay();
+  CHECK_FALSE(report.failure);
+  CHECK(get_file(world.file("conversations/office/ledger")) == "accepted\n");
+  struct stat facts {};
+  REQUIRE(::lstat(world.file("conversations/office").c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 07777) == 0700);
+  CHECK(has_note(report, world.file("conversations/office/ledger")
+                           + ": its directory was gone"));
+  CHECK(has_note(report, world.file("swapped/log") + ": not restored"));
+  CHECK_FALSE(std::filesystem::exists(world.workspace() + "/log"));
+}
+
+TEST_CASE("without power, appends in a new directory are kept with it") {
+  for (auto checkpointed : {false, true})
+    for (auto made_by_us : {false, true}) {
+      CAPTURE(checkpointed);
+      CAPTURE(made_by_us);
+      journal_world world;
+      auto power = std::make_shared<test::power_cut_file_system>();
+      world.fs = std::make_shared<test::faulty_file_system>(power);
+      if (made_by_us) {
+        test::seeded_entropy chance;
+        file_job job;
+        job.op = file_op::ensure_directory;
+        job.root = world.state();
+        job.path = "conversations/office";
+        job.mode = 0700;
+        REQUIRE(io::run_file_job(*power, chance, job));
+      } else {
+        // By somebody who was killed before the directories were synced.
+        REQUIRE(power->make_directory(world.file("conversations"), 0700));
+        REQUIRE(
+          power->make_directory(world.file("conversations/office"), 0700));
+      }
+      auto writer = world.writer();
+      CHECK_FALSE(
+        put(*writer, "conversations/office/ledger", "accepted\n").failure);
+      if (checkpointed) {
+        writer->begin_checkpoint();
+        while (writer->checkpoint_step(1))
+          ;
+        CHECK_FALSE(writer->has_unsynced());
+      }
+      writer.reset();
+      power->cut();
+      REQUIRE_FALSE(world.replay().failure);
+      CHECK(get_file(world.file("conversations/office/ledger"))
+            == "accepted\n");
+    }
 }
 
 TEST_CASE("a replay leaves a file alone that ends before its record") {
@@ -473,8 +548,13 @@ TEST_CASE("a replay leaves a file alone that ends before its record") {
   auto report = world.replay();
   CHECK_FALSE(report.failure);
   CHECK(get_file(world.file("a")) == "x");
-  REQUIRE(report.notes.size() == 1);
-  CHECK(report.notes[0].find("shorter") != std::string::npos);
+  CHECK(has_note(report, "shorter"));
+  // The bytes are still somewhere.
+  CHECK(std::filesystem::exists(
+    world.file("journal/0000000000000002.wal.damaged")));
+  writer = world.writer();
+  put(*writer, "b", "1\n");
+  CHECK(std::filesystem::exists(world.file("journal/0000000000000003.wal")));
 }
 
 TEST_CASE("a replay that the disk refuses keeps the segments") {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 
 namespace bureau::test {
 
@@ -19,14 +20,29 @@ std::string path_of(int fd) {
   return size > 0 ? std::string{buffer.data(), static_cast<size_t>(size)} : "";
 }
 
+std::string parent_of(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
+
 bool lies_in(const std::string& path, const std::string& directory) {
-  return path.substr(0, path.rfind('/')) == directory;
+  return parent_of(path) == directory;
+}
+
+/// The one name of an entry whose directory exists.
+std::string canonical_name(const std::string& path) {
+  return std::filesystem::canonical(parent_of(path)).string()
+         + path.substr(path.rfind('/'));
 }
 
 } // namespace
 
 void power_cut_file_system::cut() {
+  for (const auto& path : fresh_directories_)
+    std::filesystem::remove_all(path);
+  fresh_directories_.clear();
   for (auto& [path, state] : files_) {
+    if (!std::filesystem::exists(parent_of(path)))
+      continue;
     if (!state.name_is_durable)
       ::unlink(path.c_str());
     else
@@ -67,6 +83,8 @@ io_status power_cut_file_system::sync(int fd) {
       entry->second.name_is_durable = entry->second.exists;
       entry = entry->second.exists ? std::next(entry) : files_.erase(entry);
     }
+    std::erase_if(fresh_directories_,
+                  [&](const auto& entry) { return lies_in(entry, path); });
     return {};
   }
   files_[path].bytes = get_file(path);
@@ -78,6 +96,30 @@ io_status power_cut_file_system::unlink_below(int dir,
   auto gone = disk_.unlink_below(dir, path);
   if (gone)
     files_[path_of(dir) + "/" + path].exists = false;
+  return gone;
+}
+
+io_status power_cut_file_system::make_directory(const std::string& path,
+                                                mode_t mode) {
+  auto made = disk_.make_directory(path, mode);
+  if (made)
+    fresh_directories_.insert(canonical_name(path));
+  return made;
+}
+
+io_status power_cut_file_system::make_directory_below(int dir,
+                                                      const std::string& path,
+                                                      mode_t mode) {
+  auto made = disk_.make_directory_below(dir, path, mode);
+  if (made)
+    fresh_directories_.insert(path_of(dir) + "/" + path);
+  return made;
+}
+
+io_status power_cut_file_system::remove_directory(const std::string& path) {
+  auto gone = disk_.remove_directory(path);
+  if (gone)
+    fresh_directories_.erase(canonical_name(path));
   return gone;
 }
 

@@ -4,14 +4,17 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace bureau::test {
 
 /// A real file system below one directory that remembers what is durable: the
-/// bytes of a file at its last sync, its name at the last sync of its
-/// directory. cut() leaves exactly that behind, as a power failure may.
-/// Directories themselves are durable; files are neither renamed nor linked.
+/// bytes of a file at its last sync, the name of a file or a directory at the
+/// last sync of the directory it is in. cut() leaves exactly that behind, as a
+/// power failure may: a directory without a durable name takes everything in it
+/// along. What was there before is durable; files are neither renamed nor
+/// linked.
 class power_cut_file_system final : public file_system {
 public:
   /// Takes back everything that was not synced.
@@ -59,16 +62,10 @@ public:
     return disk_.unlink(path);
   }
   io_status unlink_below(int dir, const std::string& path) override;
-  io_status make_directory(const std::string& path, mode_t mode) override {
-    return disk_.make_directory(path, mode);
-  }
+  io_status make_directory(const std::string& path, mode_t mode) override;
   io_status make_directory_below(int dir, const std::string& path,
-                                 mode_t mode) override {
-    return disk_.make_directory_below(dir, path, mode);
-  }
-  io_status remove_directory(const std::string& path) override {
-    return disk_.remove_directory(path);
-  }
+                                 mode_t mode) override;
+  io_status remove_directory(const std::string& path) override;
   io_result<std::vector<std::string>> list(const std::string& path) override {
     return disk_.list(path);
   }
@@ -88,6 +85,8 @@ private:
 
   os::posix_file_system disk_;
   std::map<std::string, file> files_;
+  /// Directories whose names a cut forgets.
+  std::set<std::string> fresh_directories_;
 };
 
 } // namespace bureau::test
