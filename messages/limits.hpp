@@ -219,6 +219,8 @@ inline constexpr size_t attachment_name_bytes = 180;
 inline constexpr auto runner_idle_timeout = minutes{60};
 /// Disposing a runner: its harness, tools and executor; then it is killed.
 inline constexpr auto runner_dispose_timeout = seconds{15};
+/// A session ends its run, lets its runner go and begins a fresh file.
+inline constexpr auto reset_timeout = seconds{90};
 /// A ledger line that the disk refused is tried again after this time.
 inline constexpr auto ledger_retry_delay = seconds{1};
 /// Closed turns whose ledger line is still to be written, per session.

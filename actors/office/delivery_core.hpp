@@ -14,6 +14,11 @@ namespace bureau::offices {
 namespace wording {
 
 inline constexpr const char* nothing_running = "_Nothing running._";
+inline constexpr const char* reset_done =
+  "Conversation reset. Send a new message to start fresh.";
+inline constexpr const char* reset_refused =
+  "/new works in a direct conversation only: here it would erase what "
+  "everybody shares.";
 inline constexpr const char* interrupted_by_restart =
   "I was interrupted by a restart before I finished this. Send it again to "
   "retry.";

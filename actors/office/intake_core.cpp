@@ -61,18 +61,17 @@ intake_verdict check_identity(const conversation_event& event,
   return verdict;
 }
 
-bool is_too_old(const conversation_event& event, int64_t now_ms) {
-  constexpr int64_t limit =
-    std::chrono::milliseconds{limits::intake_max_age}.count();
+bool is_too_old(const conversation_event& event, int64_t now_ms,
+                std::chrono::milliseconds limit) {
   return event.origin == turn_origin::user && event.sent_ms > 0
-         && now_ms - event.sent_ms > limit;
+         && now_ms - event.sent_ms > limit.count();
 }
 
 } // namespace
 
 intake_verdict judge_intake(const intake_request& request,
                             const office_address& place, bool seen,
-                            int64_t now_ms) {
+                            int64_t now_ms, const intake_bounds& bounds) {
   auto& event = request.event;
   auto verdict = check_identity(event, place);
   if (verdict.action == intake_action::refuse)
@@ -83,25 +82,33 @@ intake_verdict judge_intake(const intake_request& request,
   else if (event.origin == turn_origin::user && text::is_stop_word(magic))
     verdict.action = intake_action::stop;
   else if (request.trigger != trigger_class::addressed
-           || is_too_old(event, now_ms))
+           || is_too_old(event, now_ms, bounds.max_age))
     verdict.action = intake_action::log_only;
   return verdict;
 }
 
-std::string bounded_text(std::string_view text) {
+std::string bounded_text(std::string_view text, const intake_bounds& bounds) {
   auto clean = text::sanitize_utf8(text);
-  // A frame of the journal holds the text twice, escaped.
-  constexpr size_t most_escaped = limits::journal_frame_bytes * 2 / 5;
+  // A line has to fit into one frame of the journal, escaped. Only text that is
+  // all control characters comes near.
+  constexpr size_t most_escaped = limits::journal_frame_bytes * 9 / 10;
   size_t escaped = 0;
   size_t length = 0;
-  auto most = std::min(clean.size(), limits::message_text_bytes);
+  auto most = std::min(clean.size(), bounds.text_bytes);
   for (; length < most; ++length) {
     auto c = static_cast<unsigned char>(clean[length]);
-    escaped += c < 0x20 ? 6 : c == '"' || c == '\\' ? 2 : 1;
+    auto short_escape =
+      c == '"' || c == '\\' || (c >= '\b' && c <= '\r' && c != '\v');
+    escaped += short_escape ? 2 : c < 0x20 ? 6 : 1;
     if (escaped > most_escaped)
       break;
   }
   return std::string{text::prefix_bytes(clean, length)};
+}
+
+bool is_reset_command(const conversation_event& event) {
+  return event.origin == turn_origin::user
+         && text::match_command(event.text, {"/new", "/pi-new"}, true);
 }
 
 std::string stop_target(const std::vector<std::string>& current,

@@ -2,7 +2,10 @@
 
 #include "messages/errc.hpp"
 #include "messages/interfaces/office.hpp"
+#include "messages/limits.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,16 +33,25 @@ struct intake_verdict {
   std::string sentence;
 };
 
+/// What the settings `intake.*` say.
+struct intake_bounds {
+  /// Older messages are logged and cause nothing.
+  std::chrono::milliseconds max_age = limits::intake_max_age;
+  /// What is longer is cut.
+  size_t text_bytes = limits::message_text_bytes;
+};
+
 /// Decides about one update of this office.
 /// @param place the office; a request for another address is foreign
 /// @param seen the message id was seen before
 /// @param now_ms wall clock
 intake_verdict judge_intake(const intake_request& request,
                             const office_address& place, bool seen,
-                            int64_t now_ms);
+                            int64_t now_ms, const intake_bounds& bounds = {});
 
-/// Text of a message, well-formed and within limits::message_text_bytes.
-std::string bounded_text(std::string_view text);
+/// Text of a message, well-formed and within the bounds.
+std::string bounded_text(std::string_view text,
+                         const intake_bounds& bounds = {});
 
 /// Which session key a magic word stops: the message's own, else the bare one,
 /// else, as far as the scope allows, the only one of this conversation. Empty:
@@ -51,5 +63,9 @@ std::string stop_target(const std::vector<std::string>& current,
                         std::string_view session_key,
                         std::string_view conversation_id, bool top_level,
                         stop_scope scope);
+
+/// Whether a message is the command that begins a new session: /new, /pi-new,
+/// each perhaps with a mention and words after it.
+bool is_reset_command(const conversation_event& event);
 
 } // namespace bureau::offices

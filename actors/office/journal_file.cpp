@@ -5,6 +5,8 @@
 
 #include <caf/all.hpp>
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace bureau::offices {
@@ -33,8 +35,8 @@ void journal_file::append_both(std::string line, journal_file& other,
 }
 
 void journal_file::take(waiting next) {
-  // A power cut may have left half a line before each.
-  auto bytes = next.line.size() + next.other_line.size() + 2;
+  // A power cut may have left half a line before it.
+  auto bytes = std::max(next.line.size(), next.other_line.size()) + 1;
   if (bytes > limits::journal_frame_bytes) {
     next.then(make_failure(
       errc::too_large, "a record for " + path_ + " is " + std::to_string(bytes)
@@ -76,7 +78,12 @@ void journal_file::not_written() {
 
 void journal_file::send(waiting next) {
   if (next.other != nullptr) {
-    send_both(std::move(next));
+    constexpr size_t line_breaks = 2;
+    if (next.line.size() + next.other_line.size() + line_breaks
+        > limits::journal_frame_bytes)
+      send_one_by_one(std::move(next));
+    else
+      send_both(std::move(next));
     return;
   }
   auto record = begin_record(std::move(next.line), next.level);
@@ -95,6 +102,22 @@ void journal_file::send(waiting next) {
         (*then)(reason);
         begin_rewrite();
       });
+}
+
+// Two lines that are too long for one frame: this file's comes first, and what
+// fails there is not tried in the other.
+void journal_file::send_one_by_one(waiting next) {
+  auto other = std::exchange(next.other, nullptr);
+  auto line = std::make_shared<std::string>(std::move(next.other_line));
+  auto then = std::make_shared<done>(std::move(next.then));
+  next.then = [other, line, then,
+               level = next.level](const caf::error& reason) {
+    if (reason)
+      (*then)(reason);
+    else
+      other->append(std::move(*line), level, std::move(*then));
+  };
+  send(std::move(next));
 }
 
 void journal_file::send_both(waiting next) {

@@ -411,8 +411,23 @@ office_state::bool_promise office_state::on_dispose() {
 void office_state::sleep_if_empty() {
   if (!sleeping_ || !sessions_.empty())
     return;
-  sleeps_.deliver(*sleeping_, true);
-  self_->quit();
+  auto id = *std::exchange(sleeping_, std::nullopt);
+  auto fall_asleep = [this, id] {
+    sleeps_.deliver(id, true);
+    self_->quit();
+  };
+  if (!deps_.sleep_job) {
+    fall_asleep();
+    return;
+  }
+  kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                       deps_.sleep_job(place_))
+    .then([fall_asleep](const file_outcome&) { fall_asleep(); },
+          [this, fall_asleep](caf::error& reason) {
+            kit::log::warning(label_, "not tidied up before sleep: "
+                                        + sentence_of(reason));
+            fall_asleep();
+          });
 }
 
 office_child_actor spawn_office(caf::actor_system& system, office_deps deps,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/office/intake_core.hpp"
 #include "actors/office/interfaces.hpp"
 #include "messages/interfaces/factories.hpp"
 #include "messages/interfaces/files.hpp"
@@ -7,6 +8,7 @@
 #include "messages/interfaces/metrics.hpp"
 #include "messages/ports/wall_clock.hpp"
 
+#include <functional>
 #include <memory>
 
 namespace bureau::offices {
@@ -22,6 +24,9 @@ struct office_deps {
   session_factory sessions;
   session_store_factory stores;
   std::shared_ptr<const wall_clock> wall;
+  intake_bounds intake;
+  /// What is to be tidied up when an office goes to sleep; may be empty.
+  std::function<file_job(const office&)> sleep_job;
 };
 
 /// Spawns the OFFICE actor of one conversation: its intake, its ledger and chat

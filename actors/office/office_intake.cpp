@@ -23,6 +23,10 @@ log_record log_line_of(const conversation_event& event,
   line.display_name = display_name;
   line.text = event.text;
   line.session_key = event.session_key;
+  line.from_bot = event.from_bot;
+  line.bot_id = event.bot_id;
+  line.app_id = event.app_id;
+  line.subtype = event.subtype;
   for (const auto& item : event.attachments)
     if (!item.local_path.empty())
       line.attachments.push_back({item.name, item.local_path});
@@ -72,8 +76,8 @@ void office_state::take(const intake_request& request, uint64_t promise) {
     twin->second.promises.push_back(promise);
     return;
   }
-  auto verdict =
-    judge_intake(request, place_.address, seen(id), deps_.wall->now_ms());
+  auto verdict = judge_intake(request, place_.address, seen(id),
+                              deps_.wall->now_ms(), deps_.intake);
   switch (verdict.action) {
   case intake_action::refuse:
     kit::log::warning(label_, "refused a message: " + verdict.sentence);
@@ -103,7 +107,7 @@ void office_state::write_down(const intake_request& request,
   pending.action = verdict.action;
   pending.event = request.event;
   pending.event.session_key = verdict.session_key;
-  pending.event.text = bounded_text(request.event.text);
+  pending.event.text = bounded_text(request.event.text, deps_.intake);
   pending.reply.session_key = verdict.session_key;
   pending.reply.outcome =
     verdict.action == intake_action::accept ? intake_outcome::taken

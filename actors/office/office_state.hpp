@@ -146,6 +146,9 @@ private:
   void booted();
   void dispatch_all();
   void dispatch(const ledger_entry& entry);
+  /// Carries a command out in the place of a turn.
+  void reset_session(const ledger_entry& entry);
+  void close_command(const std::string& id, const std::string& reply);
   session_row& session_for(const std::string& key);
   void close_session(session_row& row);
   void arm_sweep();

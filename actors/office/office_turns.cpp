@@ -134,8 +134,45 @@ void office_state::dispatch(const ledger_entry& entry) {
     return;
   row.active_ms = clock_ms();
   ticketed_.insert(entry.id);
+  if (is_reset_command(entry.event)) {
+    reset_session(entry);
+    return;
+  }
   self_->send(row.handle, atom::turn_v,
               turn_ticket{entry.event, entry.attempt + 1, entry.provisional});
+}
+
+// A new session, at once and ahead of what waits (decision A23).
+void office_state::reset_session(const ledger_entry& entry) {
+  auto id = entry.id;
+  if (entry.event.kind != conversation_kind::direct) {
+    close_command(id, wording::reset_refused);
+    return;
+  }
+  auto& row = session_for(entry.event.session_key);
+  kit::urgent_request(self_, row.handle, limits::reset_timeout, atom::reset_v)
+    .then([this, id](caf::ok_atom) { close_command(id, wording::reset_done); },
+          [this, id](caf::error& reason) {
+            close_command(id, "The conversation was not reset: "
+                                + sentence_of(reason));
+          });
+}
+
+void office_state::close_command(const std::string& id,
+                                 const std::string& reply) {
+  auto entry = core_->find(id);
+  if (entry == nullptr)
+    return;
+  auto event = entry->event;
+  auto notice = make_notice(event, reply);
+  ticketed_.erase(id);
+  auto line = make_record(id, ledger_state::sent);
+  line.note = "command";
+  note(std::move(line));
+  append_answer({event, id, reply, {}, wall_ms()});
+  post_notice(std::move(notice));
+  tell_closed(event, "command");
+  after_close();
 }
 
 bool office_state::is_being_given_up(const std::string& id) const {

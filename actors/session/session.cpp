@@ -21,6 +21,7 @@ namespace log = kit::log;
 /// Handlers:
 ///   (turn, turn_ticket)      => on_ticket
 ///   (stop, stop_turn)        => on_stop
+///   (reset)                  → ok => on_reset
 ///   (describe)               → session_snapshot => snapshot
 ///   (drain, drain_phase)     → ok => on_drain
 ///
@@ -55,6 +56,7 @@ public:
     return {
       [this](atom::turn, const turn_ticket& accepted) { on_ticket(accepted); },
       [this](atom::stop, const stop_turn& request) { on_stop(request); },
+      [this](atom::reset) { return on_reset(); },
       [this](atom::describe) { return core_->snapshot(); },
       [this](atom::drain, drain_phase phase) { return on_drain(phase); },
     };
@@ -75,6 +77,13 @@ private:
   }
 
   void on_stop(const stop_turn& request) { carry_out(core_->stop(request)); }
+
+  ok_promise on_reset() {
+    auto answer = self_->make_response_promise<ok_promise>();
+    resets_.keep(answer);
+    carry_out(core_->reset());
+    return answer;
+  }
 
   ok_promise on_drain(drain_phase phase) {
     auto answer = self_->make_response_promise<ok_promise>();
@@ -219,6 +228,38 @@ private:
 
   void apply(effect::close_store&) { shut_store(); }
 
+  void apply(effect::reset_store&) {
+    auto store = deps_.stores(self_->system(), args_.place, args_.session_key);
+    auto done = [this, store](const caf::error& failure) {
+      if (failure)
+        log::warning(label_,
+                     "the session was not reset: " + sentence_of(failure));
+      if (store)
+        self_->send_exit(store, caf::exit_reason::user_shutdown);
+      if (failure)
+        resets_.fail_all(failure);
+      else
+        resets_.deliver_all(caf::ok_atom_v);
+      carry_out(core_->store_reset());
+    };
+    if (!store) {
+      done(make_failure(errc::not_ready, "the session store did not start"));
+      return;
+    }
+    // The next store opens the file only after this one has let go of it.
+    auto close = [this, store, done](const caf::error& failure) {
+      kit::bounded_request(self_, store, limits::disk_timeout, atom::close_v)
+        .then([done, failure](caf::ok_atom) { done(failure); },
+              [done, failure](caf::error& reason) {
+                done(failure ? failure : reason);
+              });
+    };
+    kit::bounded_request(self_, store, limits::disk_timeout, atom::reset_v,
+                         session_open{})
+      .then([close](const session_context&) { close({}); },
+            [close](caf::error& reason) { close(reason); });
+  }
+
   void apply(effect::record_dead& item) { record_dead(std::move(item.fact)); }
 
   void apply(effect::drop_output& item) {
@@ -362,6 +403,7 @@ private:
   int64_t waiting_counted_ = 0;
   std::vector<open_drain> drains_;
   kit::promise_guard<caf::ok_atom> promises_;
+  kit::promise_guard<caf::ok_atom> resets_;
   std::deque<turn_dead> unrecorded_;
   kit::generation_timer settle_timer_;
   kit::generation_timer idle_timer_;

@@ -1,6 +1,7 @@
 #include "actors/session/session_core.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace bureau::session {
 
@@ -162,8 +163,13 @@ void session_core::rest(session_effects& out) {
     return;
   }
   phase_ = has_runner_ ? session_phase::idle : session_phase::absent;
-  if (has_runner_ && (renew_ || drain_ == drain_phase::close)) {
+  if (has_runner_
+      && (renew_ || reset_wanted_ || drain_ == drain_phase::close)) {
     dispose(out);
+    return;
+  }
+  if (reset_wanted_) {
+    renew_file(out);
     return;
   }
   start_next(out);
@@ -297,6 +303,51 @@ session_effects session_core::notice_delivered(uint64_t token,
   operation.text = wording::stopped;
   notices_.erase(entry);
   say(out, std::move(operation));
+  return out;
+}
+
+// -- reset --------------------------------------------------------------------
+
+session_effects session_core::reset() {
+  session_effects out;
+  if (std::exchange(reset_wanted_, true))
+    return out;
+  switch (phase_) {
+  case session_phase::running:
+    begin_stop(out, stop_cause::user, current_->ticket.event.target);
+    break;
+  case session_phase::materialising: {
+    auto event = std::move(current_->ticket.event);
+    close_in_place(out, event, event.target);
+    current_.reset();
+    rest(out);
+    break;
+  }
+  case session_phase::idle:
+    dispose(out);
+    break;
+  case session_phase::absent:
+    renew_file(out);
+    break;
+  case session_phase::stopping:
+  case session_phase::disposing:
+    // What is under way ends in `rest`.
+    break;
+  }
+  return out;
+}
+
+void session_core::renew_file(session_effects& out) {
+  closing_ = true;
+  phase_ = session_phase::disposing;
+  out.push_back(effect::reset_store{});
+}
+
+session_effects session_core::store_reset() {
+  session_effects out;
+  closing_ = false;
+  reset_wanted_ = false;
+  rest(out);
   return out;
 }
 

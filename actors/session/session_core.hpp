@@ -41,6 +41,9 @@ struct kill_runner {};
 struct dispose_runner {};
 /// The runner is gone: close the store; answer with released.
 struct close_store {};
+/// Runner and store are gone: begin a fresh session file; answer with
+/// store_reset.
+struct reset_store {};
 /// Have the owner write `dead`.
 struct record_dead {
   turn_dead fact;
@@ -74,9 +77,10 @@ using session_effect =
   std::variant<effect::name_run, effect::record_start, effect::retry_start,
                effect::open_runner, effect::start_run, effect::abort_run,
                effect::kill_runner, effect::dispose_runner, effect::close_store,
-               effect::record_dead, effect::drop_output, effect::notice,
-               effect::arm_settle, effect::cancel_settle, effect::arm_idle,
-               effect::cancel_idle, effect::refresh_cap, effect::count_loss>;
+               effect::reset_store, effect::record_dead, effect::drop_output,
+               effect::notice, effect::arm_settle, effect::cancel_settle,
+               effect::arm_idle, effect::cancel_idle, effect::refresh_cap,
+               effect::count_loss>;
 
 using session_effects = std::vector<session_effect>;
 
@@ -128,6 +132,12 @@ public:
 
   session_effects stop(const stop_turn& request);
   session_effects settle_timeout(int64_t now_ms);
+
+  /// Ends what runs, lets the runner go and begins a fresh session file
+  /// (decision A23); what waits runs afterwards.
+  session_effects reset();
+  /// The file is a fresh one, or it could not be made.
+  session_effects store_reset();
 
   // -- ends -------------------------------------------------------------------
 
@@ -182,6 +192,7 @@ private:
   /// What follows when no turn is at the head of the lane.
   void rest(session_effects& out);
   void dispose(session_effects& out);
+  void renew_file(session_effects& out);
   void kill(session_effects& out);
   void begin_stop(session_effects& out, stop_cause cause,
                   const json_text& target);
@@ -214,6 +225,8 @@ private:
   bool closing_ = false;
   /// The store ended under the runner: renew both after the turn.
   bool renew_ = false;
+  /// A fresh file is wanted as soon as runner and store are gone.
+  bool reset_wanted_ = false;
   uint32_t cap_ = limits::session_queue_cap;
   std::optional<int64_t> last_refusal_ms_;
   std::deque<std::string> ended_;

@@ -14,6 +14,8 @@
 #include "actors/settings/settings.hpp"
 #include "adapters/console/console.hpp"
 #include "adapters/models/provider_factory.hpp"
+#include "messages/limits.hpp"
+#include "sandbox/bwrap_core.hpp"
 #include "sandbox/probe.hpp"
 
 #include <caf/all.hpp>
@@ -40,6 +42,19 @@ sandbox::probe_report probe_once(caf::actor_system& system,
                          promise->set_value(report);
                        });
   return answer.get();
+}
+
+/// No /tmp survives a start of the node.
+void empty_tmp(caf::actor_system& system, const boot_result& boot,
+               const runtime& parts) {
+  caf::scoped_actor self{system};
+  for (auto& job : sandbox::boot_tmp_jobs(boot.config->place()))
+    self->request(parts.files, limits::disk_timeout, atom::file_v, job)
+      .receive([](const file_outcome&) {},
+               [](const caf::error& reason) {
+                 kit::log::warning("sandbox", "the old /tmp was not emptied: "
+                                                + sentence_of(reason));
+               });
 }
 
 model_factory make_models(const boot_result& boot, const runtime& parts) {
@@ -70,6 +85,7 @@ runner_factory make_runners(const boot_result& boot, const runtime& parts) {
   harness_parts.clock = boot.ports.wall;
   harness_parts.chance = boot.ports.chance;
   harness_parts.metrics = parts.metrics;
+  harness_parts.settings = parts.settings;
   runner::runner_deps services;
   services.ws = boot.config->place();
   services.settings = parts.settings;
@@ -105,6 +121,12 @@ offices_actor start_offices(caf::actor_system& system, const boot_result& boot,
   args.deps.sessions = make_sessions(boot, parts);
   args.deps.stores = make_stores(boot, parts);
   args.deps.wall = boot.ports.wall;
+  args.deps.intake = {boot.config->intake_max_age,
+                      boot.config->intake_max_text_bytes};
+  if (boot.sandbox.backend == "bwrap")
+    args.deps.sleep_job = [ws = boot.config->place()](const office& place) {
+      return sandbox::empty_tmp_job(ws, place.key);
+    };
   args.registry = parts.registry;
   args.resume_keys = boot.resume_keys;
   return offices::spawn_offices(system, std::move(args));
@@ -212,6 +234,7 @@ std::string check_sandbox(caf::actor_system& system, const boot_result& boot,
     return report.failure;
   kit::log::info("sandbox",
                  "bubblewrap " + report.version + "; " + report.limits);
+  empty_tmp(system, boot, parts);
   return {};
 }
 
@@ -246,10 +269,6 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
   plan.deadline = boot.config->shutdown_timeout;
   if (boot.config->console)
     plan.adapters.push_back(plan_console(boot, parts));
-  else
-    kit::log::warning("node",
-                      "no platform is active: set the tokens of one (see "
-                      "bureau env), or run without --headless");
   return plan;
 }
 

@@ -83,6 +83,11 @@ bj::object print_event(const conversation_event& event) {
   result.emplace("attachments", std::move(attachments));
   if (event.sent_ms != 0)
     result.emplace("sentMs", event.sent_ms);
+  if (event.from_bot)
+    result.emplace("isMessagingBot", true);
+  put(result, "botId", event.bot_id);
+  put(result, "appId", event.app_id);
+  put(result, "subtype", event.subtype);
   return result;
 }
 
@@ -103,6 +108,10 @@ conversation_event parse_event(const bj::object& line, const bj::object& ev) {
   event.user_name = json::text_or_empty(ev, "userName");
   event.text = json::text_or_empty(ev, "text");
   event.sent_ms = json::int_member(ev, "sentMs").value_or(0);
+  event.from_bot = json::bool_member(ev, "isMessagingBot").value_or(false);
+  event.bot_id = json::text_or_empty(ev, "botId");
+  event.app_id = json::text_or_empty(ev, "appId");
+  event.subtype = json::text_or_empty(ev, "subtype");
   auto attachments = json::member(ev, "attachments");
   if (attachments != nullptr && attachments->is_array())
     for (auto& entry : attachments->get_array())

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "messages/identity/workspace.hpp"
-#include "messages/interfaces/harness.hpp"
+#include "messages/interfaces/settings.hpp"
 #include "messages/interfaces/transport.hpp"
 
 namespace bureau {
@@ -40,13 +40,19 @@ struct conversation_event {
   json_text target;
   /// Platform time of the message, Unix milliseconds.
   int64_t sent_ms = 0;
+  /// Another bot wrote it; its ids and the platform's message subtype.
+  bool from_bot = false;
+  std::string bot_id;
+  std::string app_id;
+  std::string subtype;
   friend bool operator==(const conversation_event&,
                          const conversation_event&) = default;
 };
 
 BUREAU_INSPECT(conversation_event, x.address, x.session_key, x.kind, x.origin,
                x.message_id, x.thread_ts, x.user, x.user_name, x.text,
-               x.attachments, x.target, x.sent_ms);
+               x.attachments, x.target, x.sent_ms, x.from_bot, x.bot_id,
+               x.app_id, x.subtype);
 
 /// An accepted message on its way to its session.
 struct turn_ticket {
@@ -161,6 +167,10 @@ using session_actor = caf::typed_actor<
   caf::reacts_to<atom::turn, turn_ticket>,
   // Ends the running turn, or a waiting one in place. Send it urgently.
   caf::reacts_to<atom::stop, stop_turn>,
+  // Ends the running turn, lets its runner go and begins a fresh session;
+  // answers when that is done. What waits runs in the fresh one. Send it
+  // urgently. Errors: those of the store's reset.
+  caf::replies_to<atom::reset>::with<caf::ok_atom>,
   caf::replies_to<atom::describe>::with<session_snapshot>,
   // Answered when the phase holds for this session.
   caf::replies_to<atom::drain, drain_phase>::with<caf::ok_atom>>;
@@ -246,10 +256,11 @@ BUREAU_INSPECT(session_append, x.entries);
 struct session_open {
   /// Triggering message; history stops before it. Empty: none.
   std::string current_message_id;
+  history_window history;
   friend bool operator==(const session_open&, const session_open&) = default;
 };
 
-BUREAU_INSPECT(session_open, x.current_message_id);
+BUREAU_INSPECT(session_open, x.current_message_id, x.history);
 
 /// What the model is to see of a session, rebuilt from the current leaf.
 struct session_context {
@@ -267,13 +278,15 @@ struct session_context {
   /// Ids of messages whose run cause is recorded and followed by a user
   /// message, newest last, at most 64.
   std::vector<std::string> handled_messages;
+  /// Text that began the thread, when the log knows it.
+  std::string thread_root;
   friend bool operator==(const session_context&,
                          const session_context&) = default;
 };
 
 BUREAU_INSPECT(session_context, x.session_id, x.path, x.leaf, x.messages,
                x.entry_ids, x.provider, x.model, x.thinking_level,
-               x.active_tools, x.handled_messages);
+               x.active_tools, x.handled_messages, x.thread_root);
 
 /// Facts about one message in a session, for the boot rules of the ledger.
 struct cause_report {

@@ -1,10 +1,22 @@
 #pragma once
 
 #include "messages/identity/office_address.hpp"
-#include "messages/interfaces/common.hpp"
+#include "messages/interfaces/harness.hpp"
+#include "messages/limits.hpp"
 #include "messages/model/model_descriptor.hpp"
 
 namespace bureau {
+
+/// How much of the chat log enters a session (settings `history.*`).
+struct history_window {
+  int64_t recent_days = limits::history_recent_days;
+  size_t messages = limits::history_messages;
+  size_t thread_seed = limits::history_thread_seed;
+  friend bool operator==(const history_window&,
+                         const history_window&) = default;
+};
+
+BUREAU_INSPECT(history_window, x.recent_days, x.messages, x.thread_seed);
 
 /// Settings that one run needs, layered and checked.
 struct run_settings {
@@ -18,11 +30,14 @@ struct run_settings {
   /// stream | final.
   std::string output_mode = "stream";
   uint32_t queue_cap = 20;
+  /// Caps of an interactive run; 0 is no cap.
+  run_budget budget;
+  history_window history;
   friend bool operator==(const run_settings&, const run_settings&) = default;
 };
 
 BUREAU_INSPECT(run_settings, x.choice, x.sandbox_network, x.door_policy,
-               x.layout, x.output_mode, x.queue_cap);
+               x.layout, x.output_mode, x.queue_cap, x.budget, x.history);
 
 /// The SETTINGS actor interface: the one reader at run time of settings.json,
 /// models.json and auth.json; a file that turns bad keeps its last good value.

@@ -113,7 +113,8 @@ using transport_actor = caf::typed_actor<
   // Before a post of class final_answer it asks the delivery gate. Errors:
   // queue_full, shutting_down.
   caf::replies_to<atom::deliver, outbound>::with<delivered>,
-  // Drops every queued operation of a run but its control notices. Urgent.
+  // Drops every queued operation of a run but its control notices, and what of
+  // it comes later; a final that comes later is judged by its gate alone.
   caf::reacts_to<atom::drop, std::string>,
   // An accepted message of this platform is closed for good.
   caf::reacts_to<atom::closed, closed_entry>,

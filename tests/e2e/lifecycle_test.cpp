@@ -101,6 +101,16 @@ TEST_CASE("a port in use leaves a running, degraded node") {
   CHECK(first.wait() == 0);
 }
 
+TEST_CASE("/tmp lasts for a run of the node, home for good") {
+  home place;
+  auto first = place.converse("run: echo here > /tmp/f; echo here > ~/f\n"
+                              "run: cat /tmp/f ~/f\n");
+  CHECK(count(first.out, "here") == 2);
+  auto second = place.converse("run: cat /tmp/f; cat ~/f\n");
+  CHECK(contains(second.out, "No such file"));
+  CHECK(count(second.out, "here") == 1);
+}
+
 TEST_CASE("an answer that could not be written is written by the next run") {
   home place;
   auto line = "echo hello | " + place.command().front() + " run --state-dir "
@@ -209,4 +219,21 @@ TEST_CASE("queued messages survive a kill and are answered after it") {
   CHECK(count(run.out, "queued-two") == 1);
   auto again = place.converse("");
   CHECK(again.out.empty());
+}
+
+TEST_CASE("/new leaves a damaged session behind") {
+  home place;
+  place.converse("run: echo one\n");
+  auto current = place.office() + "/sessions/"
+                 + read_file(place.office() + "/sessions/current");
+  write_file(current, "{\"type\":\"session\",\"version\":3}\nbroken\n"
+                        + read_file(current));
+  auto damaged = place.converse("run: echo two\n");
+  CHECK_FALSE(contains(damaged.out, "two\n"));
+  CHECK(contains(damaged.out + damaged.err, "/new"));
+  auto fresh = place.converse("/new\nrun: echo three\n");
+  INFO(fresh.err);
+  CHECK(contains(fresh.out + fresh.err, "Conversation reset."));
+  CHECK(contains(fresh.out, "three"));
+  CHECK(contains(read_file(current), "broken"));
 }

@@ -151,6 +151,20 @@ TEST_CASE("messages that leave no trace") {
   }
 }
 
+TEST_CASE("age and length are bounded as the settings say") {
+  intake_bounds bounds;
+  bounds.max_age = std::chrono::hours{2};
+  bounds.text_bytes = 1024;
+  auto request = message("hello");
+  request.event.sent_ms = now - 7'200'000;
+  CHECK(judge_intake(request, place, false, now, bounds).action
+        == intake_action::accept);
+  request.event.sent_ms -= 1;
+  CHECK(judge_intake(request, place, false, now, bounds).action
+        == intake_action::log_only);
+  CHECK(bounded_text(std::string(2000, 'x'), bounds).size() == 1024);
+}
+
 TEST_CASE("text is cut at its bound, between characters") {
   CHECK(bounded_text("a\xff") == "a\uFFFD");
   std::string text(limits::message_text_bytes - 1, 'x');
@@ -162,11 +176,12 @@ TEST_CASE(
   for (auto c : {'\n', '"', '\x01'}) {
     CAPTURE(c);
     auto kept = bounded_text(std::string(limits::message_text_bytes, c));
-    CHECK(kept.size() > limits::message_text_bytes / 4);
+    CHECK(kept.size() > limits::message_text_bytes / 2);
+    CHECK((c == '\x01' || kept.size() == limits::message_text_bytes));
     ledger_record line;
     line.id = "m1";
     line.event.text = kept;
-    CHECK(print_ledger_line(line).size() * 2 < limits::journal_frame_bytes);
+    CHECK(print_ledger_line(line).size() < limits::journal_frame_bytes);
   }
 }
 

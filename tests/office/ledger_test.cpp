@@ -77,6 +77,10 @@ TEST_CASE("every kind of ledger line round-trips") {
   full.event.kind = conversation_kind::shared;
   full.event.attachments = {{"a.txt", "k/attachments/a.txt", "ref-1"}};
   full.event.sent_ms = 12;
+  full.event.from_bot = true;
+  full.event.bot_id = "B1";
+  full.event.app_id = "A1";
+  full.event.subtype = "bot_message";
   auto answer = line("m1", produced);
   answer.covers = {"m2", "m3"};
   answer.provisional = "p1";

@@ -591,6 +591,27 @@ TEST_CASE("an idle office sleeps and wakes for the next message") {
   CHECK(world.shown.size() == 2);
 }
 
+TEST_CASE("an office tidies up before it sleeps") {
+  office_world world;
+  auto place = std::make_shared<std::string>();
+  world.sleep_job = [place, &world](const office& sleeper) {
+    *place = sleeper.key;
+    file_job job;
+    job.op = file_op::ensure_directory;
+    job.path = world.state + "/tidy";
+    job.mode = 0700;
+    return job;
+  };
+  office_node node{world};
+  node.sessions->automatic = true;
+  node.say("m1");
+  CHECK(place->empty());
+  node.advance(12min);
+  CHECK(*place == office_key(world.address()));
+  CHECK(std::filesystem::is_directory(world.state + "/tidy"));
+  CHECK(node.describe().offices_active == 0);
+}
+
 TEST_CASE("an office with unfinished work does not sleep") {
   office_world world;
   office_node node{world};
@@ -740,4 +761,76 @@ TEST_CASE("a long ledger is rewritten and goes on") {
   CHECK(node.say("m0") == "duplicate");
   CHECK(node.say("m11") == "duplicate");
   CHECK(world.shown.size() == 12);
+}
+
+TEST_CASE("another bot's message is logged as one") {
+  office_world world;
+  office_node node{world};
+  auto request = node.message("m1");
+  request.event.from_bot = true;
+  request.event.bot_id = "B1";
+  request.event.app_id = "A1";
+  request.event.subtype = "bot_message";
+  CHECK(node.offer(request) == "taken");
+  auto line = world.log().front();
+  CHECK(line.from_bot);
+  CHECK(line.bot_id == "B1");
+  CHECK(line.app_id == "A1");
+  CHECK(line.subtype == "bot_message");
+}
+
+// -- a new session
+// --------------------------------------------------------------
+
+TEST_CASE("/new begins a fresh session and is answered at once") {
+  office_world world;
+  office_node node{world};
+  for (auto text : {"/new", "/pi-new", "/NEW@bureau_bot please"}) {
+    CAPTURE(text);
+    auto before = node.sessions->resets.size();
+    CHECK(node.say("m" + std::to_string(before), text) == "taken");
+    CHECK(node.sessions->resets.size() == before + 1);
+  }
+  CHECK(node.sessions->tickets.empty());
+  CHECK(world.shown
+        == texts(3, "Conversation reset. Send a new message to start fresh."));
+  CHECK(world.ledger().back() == "m2 sent command");
+  CHECK(world.log().back().reply_to == "m2");
+  CHECK(node.describe().open_entries == 0);
+  // Its end lets the next message through.
+  CHECK(node.say("m9") == "taken");
+  CHECK(node.sessions->tickets.size() == 1);
+}
+
+TEST_CASE("what everybody shares is not reset by one of them") {
+  office_world world;
+  office_node node{world};
+  auto request = node.message("m1", "/new");
+  request.event.kind = conversation_kind::shared;
+  CHECK(node.offer(request) == "taken");
+  CHECK(node.sessions->resets.empty());
+  REQUIRE(world.shown.size() == 1);
+  CHECK(world.shown[0].find("direct conversation only") != std::string::npos);
+}
+
+TEST_CASE("a session that cannot be reset says why") {
+  office_world world;
+  office_node node{world};
+  node.sessions->reset_failure = make_failure(errc::disk, "The disk is full.");
+  node.say("m1", "/new");
+  CHECK(world.shown
+        == texts{"The conversation was not reset: The disk is full."});
+  CHECK(node.describe().open_entries == 0);
+}
+
+TEST_CASE("a reset that a restart interrupted is carried out by the next") {
+  office_world world;
+  {
+    office_node node{world, {}, false};
+    CHECK(node.say("m1", "/new") == "taken");
+    CHECK(node.sessions->resets.empty());
+  }
+  office_node node{world};
+  CHECK(node.sessions->resets == texts{"local"});
+  CHECK(world.ledger().back() == "m1 sent command");
 }

@@ -136,6 +136,12 @@ struct scripted_session_state {
       [this](atom::stop, const stop_turn& request) {
         script->stops.push_back(request);
       },
+      [this](atom::reset) -> caf::result<caf::ok_atom> {
+        script->resets.push_back(args.session_key);
+        if (script->reset_failure)
+          return script->reset_failure;
+        return caf::ok_atom_v;
+      },
       [this](atom::describe) {
         session_snapshot snapshot;
         snapshot.session_key = args.session_key;
@@ -339,6 +345,7 @@ office_node::office_node(office_world& shared,
       home, &world);
   };
   args.registry = registry;
+  args.deps.sleep_job = world.sleep_job;
   args.resume_keys = offices::load_open_list(*disk, world.state).keys;
   offices_handle = offices::spawn_offices(*system, std::move(args));
   transport = kit::spawn_stateful<transport_actor, gate_transport_state>(

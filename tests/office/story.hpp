@@ -36,6 +36,8 @@ struct office_world {
   /// Texts that the platform shows: answers, notices, edits as `edit[ref] …`.
   std::vector<std::string> shown;
   size_t posts = 0;
+  /// What an office tidies up before it sleeps.
+  std::function<file_job(const office&)> sleep_job;
   /// Messages whose run cause, and whose tool or model work, is recorded.
   std::set<std::string> recorded;
   std::set<std::string> worked;
@@ -82,6 +84,9 @@ struct session_script {
   int broken_factories = 0;
   std::vector<turn_ticket> tickets;
   std::vector<stop_turn> stops;
+  /// Keys that were to begin afresh.
+  std::vector<std::string> resets;
+  caf::error reset_failure;
   std::vector<std::string> drains;
   std::map<std::string, session_actor> handles;
   turn_owner_actor owner;

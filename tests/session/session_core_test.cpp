@@ -23,6 +23,7 @@ struct effect_name {
   std::string operator()(const effect::kill_runner&) { return "kill"; }
   std::string operator()(const effect::dispose_runner&) { return "dispose"; }
   std::string operator()(const effect::close_store&) { return "close"; }
+  std::string operator()(const effect::reset_store&) { return "reset"; }
   std::string operator()(const effect::record_dead& x) {
     return "dead " + x.fact.message_id + " " + x.fact.why
            + (x.fact.told ? " told" : "");
@@ -463,5 +464,65 @@ TEST_CASE("drain by phase and state") {
     at.core.drain(drain_phase::hold);
     CHECK(at.core.ticket(make_ticket("m1"), 1).empty());
     CHECK(at.core.snapshot().waiting == 1);
+  }
+}
+
+TEST_CASE("a reset by state") {
+  SUBCASE("nothing materialised: a fresh file, no runner") {
+    lane at;
+    CHECK(told(at.core.reset()) == "reset");
+    CHECK(state(at) == "disposing");
+    CHECK(told(at.core.store_reset()) == "");
+    CHECK(state(at) == "absent");
+  }
+  SUBCASE("idle: the runner goes first, once") {
+    lane at;
+    at.idle();
+    CHECK(told(at.core.reset()) == "cancel idle; dispose");
+    CHECK(told(at.core.released()) == "reset");
+    CHECK(told(at.core.store_reset()) == "");
+    CHECK(state(at) == "absent");
+  }
+  SUBCASE("running: aborted, and nothing is renewed before it settled") {
+    lane at;
+    at.running("m1").waiting("m2");
+    CHECK(told(at.core.reset())
+          == "abort; arm settle; say post _Stopping\u2026_");
+    CHECK(told(at.core.settled("r-m1", answered(), at.now))
+          == "dead m1 stopped told; drop r-m1; cancel settle; cancel idle; "
+             "dispose");
+    CHECK(told(at.core.released()) == "reset");
+    // What waited runs in the fresh session.
+    CHECK(told(at.core.store_reset()) == "name");
+    at.core.run_named("r-m2");
+    CHECK(told(at.core.start_recorded("r-m2")) == "open; run r-m2");
+  }
+  SUBCASE("materialising: closed in place") {
+    lane at;
+    at.materialising("m1");
+    CHECK(told(at.core.reset())
+          == "dead m1 stopped told; say post _Stopped._; "
+             "reset");
+  }
+  SUBCASE("a second reset joins the first") {
+    lane at;
+    CHECK(told(at.core.reset()) == "reset");
+    CHECK(told(at.core.reset()) == "");
+    at.core.store_reset();
+    CHECK(told(at.core.reset()) == "reset");
+  }
+  SUBCASE("a message that comes during a reset waits for it") {
+    lane at;
+    at.core.reset();
+    CHECK(told(at.core.ticket(make_ticket("m1"), at.now)) == "");
+    CHECK(told(at.core.store_reset()) == "name");
+  }
+  SUBCASE("a drain waits for it") {
+    lane at;
+    at.core.reset();
+    at.core.drain(drain_phase::close);
+    CHECK_FALSE(at.core.holds(drain_phase::close));
+    at.core.store_reset();
+    CHECK(at.core.holds(drain_phase::close));
   }
 }

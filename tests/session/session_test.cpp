@@ -478,3 +478,25 @@ TEST_CASE_FIXTURE(session_world,
   CHECK((*sums)[metric::sessions_active] == 0);
   CHECK((*sums)[metric::queue_waiting] == 0);
 }
+
+TEST_CASE_FIXTURE(session_world,
+                  "given a running turn, when the session is reset, then the "
+                  "turn ends first, and the next message opens a fresh file") {
+  runner->moods = {run_mood::waits};
+  say("m1");
+  auto done = std::make_shared<std::string>();
+  ask(
+    subject, [done](caf::ok_atom) { *done = "ok"; },
+    [done](const caf::error& reason) { *done = sentence_of(reason); },
+    atom::reset_v);
+  CHECK(*done == "ok");
+  CHECK(deaths() == "m1 stopped told;");
+  CHECK(runner->disposed == 1);
+  auto file =
+    stores.session(office_key({platform_id::console, "local"}), "local");
+  CHECK(file->replaced.size() == 1);
+  CHECK_FALSE(file->is_open);
+  say("m2");
+  CHECK(runner->runs == lines{"m1", "m2"});
+  CHECK(runner->made == 2);
+}
