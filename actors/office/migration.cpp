@@ -99,8 +99,14 @@ private:
   }
 
   std::string recover(const migration_record& record) {
-    auto source = store_.kind_of(record.source_dir) != file_kind::absent;
-    auto target = store_.kind_of(record.target_dir) != file_kind::absent;
+    auto at_source = store_.kind_of(record.source_dir);
+    if (!at_source.fault.empty())
+      return at_source.fault;
+    auto at_target = store_.kind_of(record.target_dir);
+    if (!at_target.fault.empty())
+      return at_target.fault;
+    auto source = at_source.kind != file_kind::absent;
+    auto target = at_target.kind != file_kind::absent;
     if (source && target)
       return store_.fail(record.raw_id, "both " + record.source_dir + " and "
                                           + record.target_dir
@@ -144,16 +150,24 @@ private:
         || is_office_key(name))
       return {};
     auto path = join_path(root_, name);
-    auto kind = store_.kind_of(path);
-    if (kind == file_kind::symlink)
+    auto at = store_.kind_of(path);
+    if (!at.fault.empty())
+      return at.fault;
+    if (at.kind == file_kind::symlink)
       return "the legacy office directory " + path
              + " must not be a symlink; replace it by the directory it names";
-    if (kind != file_kind::directory)
+    if (at.kind != file_kind::directory)
       return {};
     auto record = find_migration(store_.state(), name);
-    auto claimed =
+    auto marked =
       record != nullptr && record->status == migration_status::prepared;
-    if (!claimed && !has_markers(path)) {
+    for (auto marker : {"/log.jsonl", "/sessions"}) {
+      auto found = store_.kind_of(path + marker);
+      if (!found.fault.empty())
+        return found.fault;
+      marked = marked || found.kind != file_kind::absent;
+    }
+    if (!marked) {
       result_.ignored.push_back(name);
       return {};
     }
@@ -184,11 +198,6 @@ private:
     return {};
   }
 
-  bool has_markers(const std::string& path) const {
-    return store_.kind_of(path + "/log.jsonl") != file_kind::absent
-           || store_.kind_of(path + "/sessions") != file_kind::absent;
-  }
-
   // -- host-only trees --------------------------------------------------------
 
   using name_rule = std::function<std::string(const std::string& raw_id)>;
@@ -197,8 +206,12 @@ private:
                          std::vector<std::string>& migrated,
                          std::vector<std::string>& conflicts) {
     auto dir = join_path(state_dir_, tree);
+    auto names = ports_.fs.list(dir);
+    if (!names && names.error != ENOENT)
+      return "cannot list the directory " + dir + ": "
+             + os::errno_text(names.error);
     std::set<std::string> legacy;
-    for (auto& name : ports_.fs.list(dir).value)
+    for (auto& name : names.value)
       if (!is_office_key(name))
         legacy.insert(name);
     if (legacy.empty())
@@ -214,8 +227,14 @@ private:
         continue;
       auto source = join_path(dir, name);
       auto target = join_path(dir, owners.front());
-      if (owners.size() > 1 || store_.kind_of(source) != file_kind::directory
-          || store_.kind_of(target) != file_kind::absent) {
+      auto at_source = store_.kind_of(source);
+      if (!at_source.fault.empty())
+        return at_source.fault;
+      auto at_target = store_.kind_of(target);
+      if (!at_target.fault.empty())
+        return at_target.fault;
+      if (owners.size() > 1 || at_source.kind != file_kind::directory
+          || at_target.kind != file_kind::absent) {
         conflicts.push_back(raw_id);
         continue;
       }

@@ -75,15 +75,27 @@ std::string check_request(const migration_request& request,
   if (request.source_dir != source)
     return "the source of the migration of " + quoted(request.raw_id)
            + " must be " + source;
-  if (kind_of(request.workspace_root) != file_kind::directory)
+  auto root = kind_of(request.workspace_root);
+  if (!root.fault.empty())
+    return root.fault;
+  if (root.kind != file_kind::directory)
     return "Workspace root " + request.workspace_root
            + " must be a regular directory";
-  auto kind = kind_of(source);
-  if (kind != file_kind::absent && kind != file_kind::directory)
+  auto at = kind_of(source);
+  if (at.fault.empty() && at.kind != file_kind::absent
+      && at.kind != file_kind::directory)
     return "the source " + source
            + " must be a regular directory, not a "
              "symlink or a file";
-  return {};
+  return at.fault;
+}
+
+/// A source that is there, or why it cannot be moved.
+std::string check_source(const std::string& source, const path_probe& kind_of) {
+  auto at = kind_of(source);
+  if (!at.fault.empty() || at.kind == file_kind::directory)
+    return at.fault;
+  return "the source " + source + " must be a regular directory";
 }
 
 } // namespace
@@ -141,9 +153,8 @@ registry_change prepare_migration(registry_state& state,
     if (record->status != migration_status::needs_owner)
       return {};
   }
-  if (kind_of(request.source_dir) != file_kind::directory)
-    return refuse("the source " + request.source_dir
-                  + " must be a regular directory");
+  if (fault = check_source(request.source_dir, kind_of); !fault.empty())
+    return refuse(fault);
   if (request.owner && !is_enabled(state, *request.owner))
     return refuse("platform " + to_string(*request.owner)
                   + " is not enabled; set its credentials, or enable it in "
@@ -152,6 +163,15 @@ registry_change prepare_migration(registry_state& state,
     request.owner ? request.owner : inferred_owner(state, request.raw_id);
   if (!owner && record != nullptr)
     return {};
+  std::string target;
+  path_facts at_target;
+  if (owner) {
+    target =
+      join_path(request.workspace_root, office_key({*owner, request.raw_id}));
+    at_target = kind_of(target);
+    if (!at_target.fault.empty())
+      return refuse(at_target.fault);
+  }
   if (record == nullptr) {
     state.migrations.emplace_back();
     record = &state.migrations.back();
@@ -164,10 +184,9 @@ registry_change prepare_migration(registry_state& state,
     return {{}, true};
   }
   record->owner = owner;
-  record->target_dir =
-    join_path(request.workspace_root, office_key({*owner, request.raw_id}));
-  if (kind_of(record->target_dir) != file_kind::absent) {
-    auto reason = "Target " + record->target_dir + " already exists";
+  record->target_dir = target;
+  if (at_target.kind != file_kind::absent) {
+    auto reason = "Target " + target + " already exists";
     transit(*record, migration_status::failed, now, reason);
     return {reason, true};
   }
@@ -191,10 +210,13 @@ registry_change mark_moving(registry_state& state, std::string_view raw_id,
   case migration_status::prepared:
     break;
   }
-  if (kind_of(record->source_dir) != file_kind::directory)
-    return refuse("the source " + record->source_dir
-                  + " must be a regular directory");
-  if (kind_of(record->target_dir) != file_kind::absent) {
+  auto fault = check_source(record->source_dir, kind_of);
+  if (!fault.empty())
+    return refuse(fault);
+  auto target = kind_of(record->target_dir);
+  if (!target.fault.empty())
+    return refuse(target.fault);
+  if (target.kind != file_kind::absent) {
     auto reason = "Target " + record->target_dir + " appeared before moving";
     transit(*record, migration_status::failed, now, reason);
     return {reason, true};
@@ -220,10 +242,16 @@ registry_change mark_committed(registry_state& state, std::string_view raw_id,
   case migration_status::moving:
     break;
   }
-  if (kind_of(record->target_dir) != file_kind::directory)
+  auto target = kind_of(record->target_dir);
+  if (!target.fault.empty())
+    return refuse(target.fault);
+  if (target.kind != file_kind::directory)
     return refuse("the target " + record->target_dir
                   + " must be a regular directory");
-  if (kind_of(record->source_dir) != file_kind::absent)
+  auto source = kind_of(record->source_dir);
+  if (!source.fault.empty())
+    return refuse(source.fault);
+  if (source.kind != file_kind::absent)
     return refuse("the source " + record->source_dir + " must be absent");
   transit(*record, migration_status::committed, now);
   record_office(state, {*record->owner, record->raw_id}, now);

@@ -12,8 +12,14 @@
 /// (office note, sections 5.5 and 6). Instants are ISO-8601 UTC texts.
 namespace bureau::offices {
 
-/// What is at a path, its last component not followed.
-using path_probe = std::function<file_kind(const std::string& path)>;
+/// What is at a path, its last component not followed; or one sentence why that
+/// cannot be told, which is no reason to judge a migration.
+struct path_facts {
+  file_kind kind = file_kind::absent;
+  std::string fault;
+};
+
+using path_probe = std::function<path_facts(const std::string& path)>;
 
 /// Result of an attempt to change the registry. Both members may be set: a
 /// refused move is recorded as failed and refused.

@@ -45,12 +45,17 @@ std::string registry_store::load(registry_state& into) const {
     if (record.status == migration_status::committed
         || record.status == migration_status::failed)
       continue;
-    if (kind_of(record.workspace_root) != file_kind::directory)
+    auto root = kind_of(record.workspace_root);
+    if (!root.fault.empty())
+      return root.fault;
+    if (root.kind != file_kind::directory)
       return path_ + ": the workspace root " + record.workspace_root
              + " of the unfinished migration of " + record.raw_id
              + " must be a regular directory";
-    auto kind = kind_of(record.source_dir);
-    if (kind != file_kind::absent && kind != file_kind::directory)
+    auto source = kind_of(record.source_dir);
+    if (!source.fault.empty())
+      return source.fault;
+    if (source.kind != file_kind::absent && source.kind != file_kind::directory)
       return path_ + ": the source " + record.source_dir
              + " of an unfinished migration must be a regular directory";
   }
@@ -131,16 +136,18 @@ std::string registry_store::complete() {
   });
 }
 
-file_kind registry_store::kind_of(const std::string& path) const {
+path_facts registry_store::kind_of(const std::string& path) const {
   auto facts = ports_.fs.stat_name(path);
+  if (facts.error == ENOENT)
+    return {};
   if (!facts)
-    return facts.error == ENOENT ? file_kind::absent : file_kind::other;
+    return {file_kind::other, os::describe({facts.error, path, "look at"})};
   auto mode = facts.value.st_mode;
   if (S_ISDIR(mode))
-    return file_kind::directory;
+    return {file_kind::directory, {}};
   if (S_ISREG(mode))
-    return file_kind::regular;
-  return S_ISLNK(mode) ? file_kind::symlink : file_kind::other;
+    return {file_kind::regular, {}};
+  return {S_ISLNK(mode) ? file_kind::symlink : file_kind::other, {}};
 }
 
 } // namespace bureau::offices

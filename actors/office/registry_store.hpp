@@ -40,7 +40,7 @@ public:
   std::string complete();
 
   /// What is at a path.
-  file_kind kind_of(const std::string& path) const;
+  path_facts kind_of(const std::string& path) const;
 
 private:
   using step =

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <filesystem>
 
 using namespace bureau;
@@ -66,4 +67,30 @@ TEST_CASE("the migration of the fixture, killed at every step") {
       return;
   }
   FAIL("the run never got through");
+}
+
+// One fault ends the boot with a sentence, or it made no difference.
+TEST_CASE("the migration of the fixture with one fault at every step") {
+  fixture_disk whole;
+  REQUIRE(whole.run().fault == "");
+  auto wanted = whole.tree();
+  for (auto error : {EIO, ENOSPC, EINTR}) {
+    auto through = false;
+    for (size_t n = 1; !through; ++n) {
+      REQUIRE(n < 1000);
+      CAPTURE(error);
+      CAPTURE(n);
+      fixture_disk place;
+      place.disk.fail_at(n, error);
+      auto first = place.run();
+      through = place.disk.operations().size() < n;
+      place.disk.heal();
+      CHECK(offices::boot_refusal(first.summary, place.state) == "");
+      CHECK((!first.fault.empty() || first.summary.migrated.size() == 2));
+      auto second = place.run();
+      CHECK(second.fault == "");
+      CHECK(offices::boot_refusal(second.summary, place.state) == "");
+      CHECK(place.tree() == wanted);
+    }
+  }
 }

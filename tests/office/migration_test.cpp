@@ -1,8 +1,11 @@
 #include "actors/office/migration.hpp"
 #include "actors/office/office_command.hpp"
+#include "config/os/durable.hpp"
 #include "tests/office/disk.hpp"
 
 #include <doctest/doctest.h>
+
+#include <cerrno>
 
 using namespace bureau;
 using namespace bureau::offices;
@@ -393,6 +396,81 @@ TEST_CASE("a boot that is killed anywhere is finished by the next") {
       return;
   }
   FAIL("the run never got through");
+}
+
+// One fault of the disk ends the boot with a sentence, or it made no
+// difference.
+TEST_CASE("a boot with a fault anywhere moves everything or says so") {
+  for (auto error : {EIO, ENOSPC, EINTR, EACCES}) {
+    auto through = false;
+    for (size_t n = 1; !through; ++n) {
+      REQUIRE(n < 1000);
+      CAPTURE(error);
+      CAPTURE(n);
+      migration_disk disk;
+      disk.legacy("C123");
+      std::filesystem::create_directories(disk.root + "/pi-mono/src");
+      std::filesystem::create_directories(disk.state
+                                          + "/vaults/c123-588a5f4edc2e");
+      std::filesystem::create_directories(disk.state + "/conversations/C123");
+      disk.fs.fail_at(n, error);
+      auto first = disk.run();
+      CAPTURE(first.fault);
+      through = disk.fs.operations().size() < n;
+      disk.fs.heal();
+      CHECK(boot_refusal(first.summary, disk.state) == "");
+      if (first.fault.empty()) {
+        CHECK(first.summary.migrated == ids{"C123"});
+        CHECK(first.summary.vault_keys_migrated == ids{"C123"});
+        CHECK(first.summary.state_dirs_migrated == ids{"C123"});
+        CHECK(first.ignored == ids{"pi-mono"});
+      } else {
+        CHECK(contains(first.fault, os::errno_text(error)));
+      }
+      auto second = disk.run();
+      CHECK(second.fault == "");
+      CHECK(boot_refusal(second.summary, disk.state) == "");
+      CHECK(second.ignored == ids{"pi-mono"});
+      CHECK(disk.pauses == 0);
+      CHECK(office_disk::names(disk.state)
+            == ids{"conversations", "office-registry.json", "vaults"});
+      CHECK(get_file(disk.root + "/" + key + "/log.jsonl") == "C123\n");
+      CHECK(office_disk::names(disk.root) == ids{"pi-mono", key});
+      CHECK(office_disk::names(disk.state + "/vaults") == ids{key});
+      CHECK(office_disk::names(disk.state + "/conversations") == ids{key});
+      CHECK(disk.status_of("C123") == migration_status::committed);
+      CHECK(find_office(second.registry, {slack, "C123"}) != nullptr);
+    }
+  }
+}
+
+// A move that stopped half-way is judged by what is on the disk; a disk that
+// does not answer is no judgement.
+TEST_CASE("a disk that does not answer fails no migration for good") {
+  for (auto renamed : {false, true}) {
+    auto through = false;
+    for (size_t n = 1; !through; ++n) {
+      REQUIRE(n < 1000);
+      CAPTURE(renamed);
+      CAPTURE(n);
+      migration_disk disk;
+      disk.legacy("C123");
+      auto registry = disk.store();
+      CHECK(registry->enable(slack) == "");
+      CHECK(registry->prepare(disk.request("C123")) == "");
+      CHECK(registry->move("C123") == "");
+      if (renamed)
+        std::filesystem::rename(disk.root + "/C123", disk.root + "/" + key);
+      disk.fs.fail_at(n, EIO);
+      auto first = disk.run();
+      through = disk.fs.operations().size() < n;
+      disk.fs.heal();
+      CHECK(first.summary.failed.empty());
+      CHECK(disk.run().fault == "");
+      CHECK(disk.status_of("C123") == migration_status::committed);
+      CHECK(get_file(disk.root + "/" + key + "/log.jsonl") == "C123\n");
+    }
+  }
 }
 
 TEST_CASE("container binds follow the office key") {
