@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <list>
 #include <string_view>
 
@@ -169,8 +170,23 @@ cli_result parse_run(const arguments& args) {
 }
 
 constexpr auto office_usage =
-  "Usage: bureau office list [--state-dir DIR] [--workspace DIR], or bureau "
-  "office claim RAWID PLATFORM [--state-dir DIR] [--workspace DIR].";
+  "Usage: bureau office list, bureau office show PLATFORM ID, or bureau office "
+  "claim RAWID PLATFORM, each with [--state-dir DIR] [--workspace DIR].";
+
+/// Longest time that `shutdown --timeout` may give.
+constexpr int64_t shutdown_seconds_max = 86'400;
+
+/// `office show PLATFORM ID`.
+cli_result parse_office_show(cli_result result, const arguments& words) {
+  auto platform = parse_platform(words[1]);
+  if (!platform)
+    return refuse("Unknown platform '" + words[1]
+                  + "'; use slack, discord, telegram, github or console.");
+  result.plan.office.action = office_action::show;
+  result.plan.office.platform = *platform;
+  result.plan.office.raw_id = words[2];
+  return result;
+}
 
 cli_result parse_office(const arguments& args) {
   cli_result result;
@@ -184,6 +200,8 @@ cli_result parse_office(const arguments& args) {
     return refuse(fault + ' ' + office_usage);
   if (words.size() == 1 && words[0] == "list")
     return result;
+  if (words.size() == 3 && words[0] == "show" && !words[2].empty())
+    return parse_office_show(std::move(result), words);
   if (words.size() != 3 || words[0] != "claim" || words[1].empty())
     return refuse(office_usage);
   plan.office.action = office_action::claim;
@@ -207,6 +225,48 @@ cli_result parse_env(const arguments& args) {
   if (!words.empty())
     return refuse("`env` takes no argument '" + words.front() + "'."
                   + see_help());
+  return result;
+}
+
+cli_result parse_status(const arguments& args) {
+  cli_result result;
+  result.plan.what = command::status;
+  parser cli;
+  cli.value("--state-dir", result.plan.state_dir);
+  cli.flag("--json", result.plan.status.json);
+  arguments words;
+  if (auto fault = cli.parse(args, words); !fault.empty())
+    return refuse(std::move(fault));
+  if (!words.empty())
+    return refuse("`status` takes no argument '" + words.front() + "'."
+                  + see_help());
+  return result;
+}
+
+cli_result parse_shutdown(const arguments& args) {
+  cli_result result;
+  result.plan.what = command::shutdown;
+  std::optional<std::string> timeout;
+  parser cli;
+  cli.value("--state-dir", result.plan.state_dir);
+  cli.value("--timeout", timeout);
+  arguments words;
+  if (auto fault = cli.parse(args, words); !fault.empty())
+    return refuse(std::move(fault));
+  if (!words.empty())
+    return refuse("`shutdown` takes no argument '" + words.front() + "'."
+                  + see_help());
+  if (!timeout)
+    return result;
+  int64_t seconds = 0;
+  auto end = timeout->data() + timeout->size();
+  auto [stopped, fault] = std::from_chars(timeout->data(), end, seconds);
+  if (fault != std::errc{} || stopped != end || seconds < 0
+      || seconds > shutdown_seconds_max)
+    return refuse("--timeout is a whole number of seconds from 0 to "
+                  + std::to_string(shutdown_seconds_max) + ", not '" + *timeout
+                  + "'.");
+  result.plan.shutdown.timeout_s = seconds;
   return result;
 }
 
@@ -241,6 +301,10 @@ cli_result parse_command_line(const std::vector<std::string>& args) {
     return parse_office(rest);
   if (word == "env")
     return parse_env(rest);
+  if (word == "status")
+    return parse_status(rest);
+  if (word == "shutdown")
+    return parse_shutdown(rest);
   if (word == "version")
     return parse_bare(command::version, word, rest);
   if (word == "help")
@@ -260,7 +324,11 @@ std::string help_text() {
 
 Usage:
   bureau [run] [FLAGS] [WORKSPACE]   start the node (the default command)
+  bureau status [--json]             say how the running node is
+  bureau shutdown [--timeout SECONDS]
+                                     end it in order, and wait until it has
   bureau office list                 list enabled platforms, offices, migrations
+  bureau office show PLATFORM ID     what the files of a conversation say
   bureau office claim RAWID PLATFORM assign an unowned conversation directory
   bureau env                         show which environment variables are set
   bureau version                     print the version
@@ -274,7 +342,9 @@ Flags of run:
   --log FILE        append the log to FILE instead of standard error
   WORKSPACE         directory the agent sees (default <state-dir>/workspace)
 
-`office` and `env` take --state-dir too, `office` also --workspace DIR.
+All commands but `version` and `help` take --state-dir, `office` also
+--workspace DIR. `shutdown --timeout` gives running turns and answers so many
+seconds instead of the configured ones; 0 aborts them at once.
 A flag may be written --flag value or --flag=value; the last one wins; a value
 that begins with '-' needs the second form.
 

@@ -11,7 +11,15 @@
 /// environment, no disk, no exit.
 namespace bureau::config {
 
-enum class command : uint8_t { run, office, env, version, help };
+enum class command : uint8_t {
+  run,
+  office,
+  env,
+  status,
+  shutdown,
+  version,
+  help,
+};
 
 /// Flags of `run`; absent ones were not given.
 struct run_options {
@@ -23,13 +31,24 @@ struct run_options {
   std::optional<std::string> log_file;
 };
 
-enum class office_action : uint8_t { list, claim };
+enum class office_action : uint8_t { list, show, claim };
 
-/// `office list` and `office claim RAWID PLATFORM`.
+/// `office list`, `office show PLATFORM ID` and `office claim RAWID PLATFORM`.
 struct office_options {
   office_action action = office_action::list;
   std::string raw_id;
   platform_id platform = platform_id::slack;
+};
+
+/// Flags of `status`.
+struct status_options {
+  bool json = false;
+};
+
+/// Flags of `shutdown`.
+struct shutdown_options {
+  /// Seconds that running turns and answers get; absent: what is configured.
+  std::optional<int64_t> timeout_s;
 };
 
 /// What to do.
@@ -41,6 +60,8 @@ struct cli_plan {
   std::optional<std::string> workspace;
   run_options run;
   office_options office;
+  status_options status;
+  shutdown_options shutdown;
 };
 
 /// A plan, or the sentence of a usage error; such an error ends the program

@@ -158,6 +158,29 @@ void instance_lock::release() {
   lock_.close();
 }
 
+lock_holder find_lock_holder(file_system& fs, const std::string& state_dir) {
+  lock_holder result;
+  auto opened =
+    fs.open(lock_path(state_dir), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+  if (!opened) {
+    auto absent = opened.error == ENOENT || opened.error == ENOTDIR;
+    result.error = absent ? 0 : opened.error;
+    return result;
+  }
+  os::descriptor file{fs, opened.value};
+  auto locked = fs.lock(file.get());
+  if (locked)
+    return result;
+  if (locked.error != EWOULDBLOCK) {
+    result.error = locked.error;
+    return result;
+  }
+  result.held = true;
+  if (auto text = os::read_to_end(fs, file.get(), record_bytes))
+    result.record = parse_node_record(text.value);
+  return result;
+}
+
 std::optional<node_record> read_node_record(file_system& fs,
                                             const std::string& state_dir) {
   auto text = os::read_whole(fs, record_path(state_dir), record_bytes);

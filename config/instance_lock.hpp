@@ -66,6 +66,18 @@ private:
   node_record record_;
 };
 
+/// Who holds the lock of a state directory.
+struct lock_holder {
+  bool held = false;
+  /// What the holder wrote; absent while it is just starting.
+  std::optional<node_record> record;
+  /// errno when the lock cannot be looked at.
+  int error = 0;
+};
+
+/// Looks whether the lock is held: it is taken for an instant if it is not.
+lock_holder find_lock_holder(file_system& fs, const std::string& state_dir);
+
 /// The record in `<state-dir>/node.json`, for programs beside a running node.
 std::optional<node_record> read_node_record(file_system& fs,
                                             const std::string& state_dir);

@@ -290,6 +290,33 @@ std::string failure_line(std::string_view id, errc code,
   return error_line(id, service_failed, sentence, to_string(code));
 }
 
+std::string call_line(std::string_view method, const json::bj::object& params) {
+  bj::object call{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}};
+  if (!params.empty())
+    call["params"] = params;
+  return json::print(call);
+}
+
+reply parse_reply(std::string_view line) {
+  reply answer;
+  auto parsed = json::parse(line);
+  auto root = parsed ? parsed.value.if_object() : nullptr;
+  auto result = root == nullptr ? nullptr : json::member(*root, "result");
+  if (result != nullptr && result->is_object()) {
+    answer.result = result->get_object();
+    return answer;
+  }
+  auto found = root == nullptr ? nullptr : json::member(*root, "error");
+  auto error = found == nullptr ? nullptr : found->if_object();
+  answer.code = parse_error;
+  answer.sentence = "The node said something that is no answer.";
+  if (error != nullptr) {
+    answer.code = json::int_member(*error, "code").value_or(parse_error);
+    answer.sentence = json::text_or_empty(*error, "message");
+  }
+  return answer;
+}
+
 json::bj::object status_result(const status_parts& parts) {
   bj::object result{
     {"product", product::name},    {"version", parts.facts.version},

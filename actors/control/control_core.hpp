@@ -87,6 +87,24 @@ std::string result_line(std::string_view id, std::string_view result);
 std::string failure_line(std::string_view id, errc code,
                          std::string_view sentence);
 
+// -- the other end ------------------------------------------------------------
+
+/// A call as a line without its newline.
+/// @param params left out when empty
+std::string call_line(std::string_view method, const json::bj::object& params);
+
+/// What came back for one's only call.
+struct reply {
+  std::optional<json::bj::object> result;
+  /// Code of the error; 0 with a result.
+  int64_t code = 0;
+  std::string sentence;
+};
+
+/// Reads the line of an answer; one that cannot be understood is an error with
+/// the code parse_error.
+reply parse_reply(std::string_view line);
+
 // -- results ------------------------------------------------------------------
 
 /// What the process knows about itself at its start.

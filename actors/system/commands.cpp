@@ -1,6 +1,7 @@
 #include "actors/system/commands.hpp"
 
 #include "actors/office/office_command.hpp"
+#include "actors/system/control_commands.hpp"
 #include "config/boot_config.hpp"
 #include "config/instance_lock.hpp"
 #include "config/os/machine.hpp"
@@ -24,6 +25,8 @@ int refuse(const std::string& sentence) {
 
 int office_command(const config::cli_plan& plan,
                    const config::environment& env) {
+  if (plan.office.action == config::office_action::show)
+    return office_show_command(plan, env);
   os::posix_file_system disk;
   os::system_clock wall;
   os::system_entropy chance;

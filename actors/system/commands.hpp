@@ -5,8 +5,8 @@
 
 namespace bureau::system {
 
-/// `bureau office list|claim`, beside a stopped node: a running one is asked
-/// for by its lock. Prints and answers the exit code.
+/// `bureau office list|show|claim`; a claim is made beside a stopped node: a
+/// running one is asked for by its lock. Prints and answers the exit code.
 int office_command(const config::cli_plan& plan,
                    const config::environment& env);
 

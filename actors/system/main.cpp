@@ -1,4 +1,5 @@
 #include "actors/system/commands.hpp"
+#include "actors/system/control_commands.hpp"
 #include "actors/system/run_node.hpp"
 #include "config/cli.hpp"
 #include "config/environment.hpp"
@@ -26,6 +27,10 @@ int main(int argc, char** argv) {
     return system::run_node(parsed.plan, environment);
   case config::command::office:
     return system::office_command(parsed.plan, environment);
+  case config::command::status:
+    return system::status_command(parsed.plan, environment);
+  case config::command::shutdown:
+    return system::shutdown_command(parsed.plan, environment);
   case config::command::env:
     return system::env_command(parsed.plan, environment);
   case config::command::version:

@@ -10,6 +10,7 @@
 #include "actors/office/migration.hpp"
 #include "actors/system/boot.hpp"
 #include "actors/system/composition.hpp"
+#include "actors/system/control_side.hpp"
 #include "actors/system/main_events.hpp"
 #include "config/os/process_figures.hpp"
 #include "web/http/server.hpp"
@@ -158,11 +159,13 @@ int serve(boot_result& boot) {
       return plan;
     });
     web_side web;
+    control_side control;
     auto stopping = false;
     for (auto done = false; !done;) {
       switch (events.wait()) {
       case main_event::ready:
         web.open(system, *boot.config, node, parts.metrics);
+        control.open(system, boot, parts, node);
         if (auto fault =
               boot.lock.publish(*boot.ports.chance, web.address(*boot.config),
                                 std::nullopt, false))
@@ -195,6 +198,7 @@ int serve(boot_result& boot) {
     }
     web.close();
     web.release();
+    control.close(system);
     caf::anon_send_exit(node, caf::exit_reason::user_shutdown);
     node = nullptr;
     parts.end();

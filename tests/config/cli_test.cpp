@@ -36,6 +36,8 @@ TEST_CASE("no argument runs the node with defaults") {
 TEST_CASE("the first word selects the command") {
   CHECK(plan_of({"run"}).what == command::run);
   CHECK(plan_of({"env"}).what == command::env);
+  CHECK(plan_of({"status"}).what == command::status);
+  CHECK(plan_of({"shutdown"}).what == command::shutdown);
   CHECK(plan_of({"version"}).what == command::version);
   CHECK(plan_of({"help"}).what == command::help);
   CHECK(plan_of({"office", "list"}).what == command::office);
@@ -128,7 +130,21 @@ TEST_CASE("wrong usage is one sentence that names the argument") {
         row{{"office", "claim", "C1"}, "Usage: bureau office list"},
         row{{"office", "claim", "C1", "irc"}, "Unknown platform 'irc'"},
         row{{"office", "claim", "C1", "console"}, "Unknown platform 'console'"},
-        row{{"office", "list", "--x"}, "Unknown flag: --x."}}) {
+        row{{"office", "list", "--x"}, "Unknown flag: --x."},
+        row{{"office", "show"}, "Usage: bureau office list"},
+        row{{"office", "show", "slack"}, "Usage: bureau office list"},
+        row{{"office", "show", "slack", ""}, "Usage: bureau office list"},
+        row{{"office", "show", "irc", "C1"}, "Unknown platform 'irc'"},
+        row{{"status", "x"}, "`status` takes no argument 'x'"},
+        row{{"status", "--jsn"}, "Unknown flag: --jsn."},
+        row{{"shutdown", "x"}, "`shutdown` takes no argument 'x'"},
+        row{{"shutdown", "--timeout"}, "--timeout needs a value."},
+        row{{"shutdown", "--timeout=-1"}, "seconds from 0 to 86400, not '-1'"},
+        row{{"shutdown", "--timeout=86401"}, "from 0 to 86400"},
+        row{{"shutdown", "--timeout", "1.5"}, "whole number of seconds"},
+        row{{"shutdown", "--timeout", "5s"}, "whole number of seconds"},
+        row{{"shutdown", "--timeout", "99999999999999999999"},
+            "whole number of seconds"}}) {
     auto sentence = error_of(given);
     CAPTURE(given.front());
     CAPTURE(sentence);
@@ -161,11 +177,36 @@ TEST_CASE("office commands carry their places") {
   CHECK(claim.office.platform == platform_id::telegram);
 }
 
+TEST_CASE("an office is shown by its platform and id") {
+  auto plan =
+    plan_of({"office", "show", "telegram", "-100", "--workspace", "/w"});
+  CHECK(plan.office.action == office_action::show);
+  CHECK(plan.office.platform == platform_id::telegram);
+  CHECK(plan.office.raw_id == "-100");
+  CHECK(plan.workspace == "/w");
+  CHECK(plan_of({"office", "show", "console", "local"}).office.platform
+        == platform_id::console);
+}
+
+TEST_CASE("status and shutdown carry their flags") {
+  auto status = plan_of({"status", "--json", "--state-dir", "/s"});
+  CHECK(status.status.json);
+  CHECK(status.state_dir == "/s");
+  CHECK_FALSE(plan_of({"status"}).status.json);
+  CHECK_FALSE(plan_of({"shutdown"}).shutdown.timeout_s);
+  CHECK(plan_of({"shutdown", "--timeout", "0"}).shutdown.timeout_s == 0);
+  auto shutdown =
+    plan_of({"shutdown", "--timeout=5", "--state-dir=/s", "--timeout=86400"});
+  CHECK(shutdown.shutdown.timeout_s == 86'400);
+  CHECK(shutdown.state_dir == "/s");
+}
+
 TEST_CASE("the help text names every flag and sandbox value") {
   auto text = help_text();
   for (auto part :
        {"--state-dir", "--sandbox", "--headless", "--console", "--log",
-        "WORKSPACE", "office claim", "env", "bwrap[:default]", "host",
+        "WORKSPACE", "office claim", "office show", "bureau status [--json]",
+        "bureau shutdown [--timeout SECONDS]", "env", "bwrap[:default]", "host",
         "container:<container-name>", "image:<image-name>", "gondolin:default",
         "firecracker:<vm-id>", "cloudflare:<sandbox-id>"}) {
     CAPTURE(std::string{part});

@@ -107,6 +107,29 @@ TEST_CASE_FIXTURE(node_place, "an orderly end removes the record and frees the "
   lock.release();
 }
 
+TEST_CASE_FIXTURE(node_place, "programs beside a node see who holds the lock") {
+  CHECK_FALSE(find_lock_holder(*fs, dir.path()).held);
+  CHECK(find_lock_holder(*fs, dir / "nowhere").error == 0);
+  auto lock = acquire();
+  REQUIRE(lock);
+  auto holder = find_lock_holder(*fs, dir.path());
+  CHECK(holder.held);
+  REQUIRE(holder.record);
+  CHECK(holder.record->pid == 4711);
+  put_file(dir / "node.lock", "");
+  CHECK(find_lock_holder(*fs, dir.path()).held);
+  CHECK_FALSE(find_lock_holder(*fs, dir.path()).record);
+  lock.release();
+  CHECK_FALSE(find_lock_holder(*fs, dir.path()).held);
+  // Looking takes nothing away.
+  CHECK(acquire());
+  faulty_file_system faulty{fs};
+  faulty.fail_named("open", EACCES);
+  auto hidden = find_lock_holder(faulty, dir.path());
+  CHECK_FALSE(hidden.held);
+  CHECK(hidden.error == EACCES);
+}
+
 TEST_CASE_FIXTURE(node_place, "every fault of the disk is a sentence and no "
                               "lock") {
   faulty_file_system faulty{fs};

@@ -255,3 +255,24 @@ TEST_CASE("a list of offices names platforms, ids and keys") {
              + key
              + R"(","recordedAt":"2026-05-01T09:00:00.000Z"}],"total":1})");
 }
+
+TEST_CASE("both ends understand each other") {
+  CHECK(call_line("status", {})
+        == R"({"jsonrpc":"2.0","id":1,"method":"status"})");
+  auto read = parse_call(call_line("shutdown", {{"deadlineMs", 5}}));
+  REQUIRE(read.call);
+  CHECK((*read.call == method_call{shutdown_call{5}}));
+  auto good = parse_reply(result_line(read.id, R"({"deadlineMs":5})"));
+  REQUIRE(good.result);
+  CHECK(json::int_member(*good.result, "deadlineMs") == 5);
+  auto bad = parse_reply(failure_line(read.id, errc::disk, "no space"));
+  CHECK_FALSE(bad.result);
+  CHECK(bad.code == service_failed);
+  CHECK(bad.sentence == "no space");
+  for (auto line : {"", "[]", "{}", R"({"result":7})", R"({"error":"x"})"}) {
+    auto odd = parse_reply(line);
+    CHECK_FALSE(odd.result);
+    CHECK(odd.code == parse_error);
+    CHECK_FALSE(odd.sentence.empty());
+  }
+}

@@ -180,6 +180,7 @@ TEST_CASE("threads and locks stay where they are meant to be") {
      {"actors/kit/log.cpp", "type parameter of a log sink"}});
   forbid(R"(scoped_actor)", "blocks its thread",
          {{"web/http/bridge.cpp", "a web worker may block"},
+          {"actors/system/control_side.cpp", "the main thread may block"},
           {"actors/system/run_node.cpp", "the main thread may block"}});
   forbid(R"(sleep_for|usleep|nanosleep)", "wait for an event",
          {{"actors/office/lease.cpp", "boot and command line, before actors"}},
