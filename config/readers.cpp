@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace bureau::config {
 
@@ -48,6 +49,14 @@ std::vector<std::string> read_csv(std::string_view raw) {
     pos = end + 1;
   }
   return result;
+}
+
+int64_t micro_of(double dollars) {
+  constexpr double micro_per_dollar = 1e6;
+  // What is not exact in binary must not become one more.
+  constexpr double noise = 1e-3;
+  return std::max<int64_t>(
+    1, static_cast<int64_t>(std::ceil(dollars * micro_per_dollar - noise)));
 }
 
 } // namespace bureau::config

@@ -23,4 +23,8 @@ std::optional<bool> read_boolean(std::string_view raw);
 /// Comma separated, each entry trimmed, blank entries dropped.
 std::vector<std::string> read_csv(std::string_view raw);
 
+/// Dollars as millionths, rounded up: a cap above 0 stays one.
+/// @param dollars above 0, at most a billion
+int64_t micro_of(double dollars);
+
 } // namespace bureau::config

@@ -1,8 +1,10 @@
 #include "config/settings_file.hpp"
 
+#include "config/env_manifest.hpp"
 #include "config/readers.hpp"
 #include "messages/limits.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace bureau::config {
@@ -15,6 +17,9 @@ using json::bj::value;
 /// How many warnings a file may cause, so that a foreign file cannot flood the
 /// log.
 constexpr size_t max_warnings = limits::config_warnings;
+
+/// Bound of a fractional number: an amount of money, which becomes millionths.
+constexpr double largest_number = 1e9;
 
 const value* walk(const object& root, std::string_view path) {
   auto current = &root;
@@ -66,6 +71,14 @@ std::string comma_list(std::string_view choices) {
       result += c;
   }
   return result;
+}
+
+/// Whether a value says what happens anyway.
+bool describes(const value& given, std::string_view actual) {
+  if (given.is_bool())
+    return actual == (given.get_bool() ? "true" : "false");
+  return given.is_string() && !actual.empty()
+         && std::string_view{given.get_string()} == actual;
 }
 
 /// What is wrong with a value: pointer below the setting, reason, advice.
@@ -136,9 +149,11 @@ std::optional<value_problem> check_value(const setting_spec& spec,
     return std::nullopt;
   }
   case value_kind::number:
-    if (!given.is_number() || given.to_number<double>() < 0)
-      return value_problem{
-        {}, "Expected non-negative number", "Write a number such as 2.5"};
+    if (!given.is_number() || !(given.to_number<double>() > 0)
+        || given.to_number<double>() > largest_number)
+      return value_problem{{},
+                           "Expected number above 0, at most 1000000000",
+                           "Write a number such as 2.5, or remove the member"};
     return std::nullopt;
   case value_kind::text_list:
     return check_elements(given, is_text, "Expected string");
@@ -189,9 +204,14 @@ public:
     if (dropped_ > 0)
       result_.warnings.push_back(std::string{path_} + ": "
                                  + std::to_string(dropped_)
-                                 + " further keys are unknown");
-    if (result_.fault.empty())
-      result_.value = settings_document{std::move(*root)};
+                                 + " further warnings are left out");
+    if (!result_.fault.empty())
+      return std::move(result_);
+    std::shared_ptr<const settings_source> source;
+    if (kind_ == settings_file_kind::global)
+      source = std::make_shared<const settings_source>(
+        settings_source{std::string{path_}, std::string{text_}});
+    result_.value = settings_document{std::move(*root), std::move(source)};
     return std::move(result_);
   }
 
@@ -250,6 +270,26 @@ private:
         && spec.scope == setting_scope::global)
       warn(pointer, "has no effect in the file of a conversation",
            "Move it to the global settings.json");
+    else if (spec.inert && !describes(given, spec.actual))
+      warn(pointer, "is accepted but has no effect in this version",
+           "Remove it, or do not rely on it");
+    else if (spec.kind == value_kind::text_map)
+      check_keys(spec, given.get_object(), pointer);
+  }
+
+  /// Keys stand in for variables, so only the providers with one can have them.
+  void check_keys(const setting_spec& spec, const object& keys,
+                  const std::string& pointer) {
+    for (const auto& member : keys) {
+      auto path = std::string{spec.path} + '.' + std::string{member.key()};
+      auto rows = env_manifest();
+      if (std::none_of(rows.begin(), rows.end(), [&](const env_variable& row) {
+            return row.setting == path;
+          }))
+        warn(pointer + pointer_token(member.key()),
+             "has no effect: no built-in provider takes such a key here",
+             "Store the key of that provider in auth.json");
+    }
   }
 
   void check_pair(const object& root) {
@@ -373,6 +413,17 @@ settings_document::as_variable(std::string_view path) const {
   return json::print(*found);
 }
 
+std::string settings_document::fault(std::string_view path,
+                                     std::string_view what,
+                                     std::string_view to_do,
+                                     std::string_view below) const {
+  auto sentence = std::string{path} + ' ' + std::string{what};
+  if (source_ == nullptr)
+    return sentence + ". " + std::string{to_do} + '.';
+  return value_fault(source_->path, source_->text,
+                     pointer_of(path) + std::string{below}, sentence, to_do);
+}
+
 reading<settings_document> parse_settings(std::string_view text,
                                           std::string_view path,
                                           settings_file_kind kind) {
@@ -424,6 +475,14 @@ std::optional<int64_t> layered_settings::integer(std::string_view path) const {
   return read_integer(spec.standard, spec.min, spec.max);
 }
 
+std::optional<double> layered_settings::number(std::string_view path) const {
+  const auto& spec = spec_of(path);
+  if (conversation_ != nullptr && spec.scope == setting_scope::both)
+    if (auto found = conversation_->number(path))
+      return found;
+  return global_->number(path);
+}
+
 std::vector<std::string> layered_settings::list(std::string_view path) const {
   const auto& spec = spec_of(path);
   if (conversation_ != nullptr && spec.scope == setting_scope::both)
@@ -443,9 +502,10 @@ door layered_settings::effective_door() const {
   }
   door result;
   result.policy = leaves.policy.value_or("isolated");
-  // A layout left over from a wider door must not open an isolated one.
+  // A layout left over from a wider door must not open an isolated one, and a
+  // trusted one shares at least what all conversations have in common.
   if (result.policy == "trusted")
-    result.layout = leaves.layout.value_or("conversation");
+    result.layout = leaves.layout == "full" ? "full" : "shared-support";
   return result;
 }
 

@@ -14,13 +14,22 @@
 /// settings.json, global and of a conversation: the same schema, layered.
 namespace bureau::config {
 
+/// Where a document came from.
+struct settings_source {
+  std::string path;
+  std::string text;
+};
+
 /// One settings file that was checked, or the absence of one. Typed members are
 /// addressed by the dotted paths of the schema; a blank text counts as unset.
 /// Unknown members are kept.
 class settings_document {
 public:
   settings_document() = default;
-  explicit settings_document(json::bj::object root) : root_(std::move(root)) {}
+  explicit settings_document(
+    json::bj::object root,
+    std::shared_ptr<const settings_source> source = nullptr)
+    : root_(std::move(root)), source_(std::move(source)) {}
 
   const json::bj::object& root() const { return root_; }
   const json::bj::value* find(std::string_view path) const;
@@ -34,8 +43,16 @@ public:
   /// separated, objects as JSON.
   std::optional<std::string> as_variable(std::string_view path) const;
 
+  /// fault_at for a setting whose value turned out wrong after the check of the
+  /// file: `<path>:<line>:<column>: <setting> <what>. <to do>.`
+  /// @param below pointer into the setting: "/0" is its first element
+  std::string fault(std::string_view path, std::string_view what,
+                    std::string_view to_do, std::string_view below = {}) const;
+
 private:
   json::bj::object root_;
+  /// Kept for the global file only.
+  std::shared_ptr<const settings_source> source_;
 };
 
 /// Which file a text is: it decides which keys have an effect.
@@ -68,7 +85,8 @@ std::optional<model_name> model_of(const settings_document& file);
 struct door {
   /// isolated | trusted.
   std::string policy = "isolated";
-  /// conversation | shared-support | full; conversation behind an isolated one.
+  /// Behind an isolated one conversation; behind a trusted one full when that
+  /// is set, else shared-support (note 04, 14.2).
   std::string layout = "conversation";
   friend bool operator==(const door&, const door&) = default;
 };
@@ -86,6 +104,7 @@ public:
   bool boolean(std::string_view path) const;
   /// Nothing only when the schema has no default.
   std::optional<int64_t> integer(std::string_view path) const;
+  std::optional<double> number(std::string_view path) const;
   std::vector<std::string> list(std::string_view path) const;
   /// Leaf by leaf, the legacy image.workspaceMount mapped within each file.
   door effective_door() const;

@@ -14,7 +14,7 @@ enum class value_kind : uint8_t {
   choice,
   boolean,
   integer,
-  /// Any non-negative number.
+  /// Any number above 0.
   number,
   text_list,
   /// Strings or integers: platform ids are written both ways.
@@ -53,6 +53,11 @@ struct setting_spec {
   int64_t max = 0;
   /// Shown as set or unset only.
   bool secret = false;
+  /// Nothing in this version reads it: another value than `actual` is warned
+  /// about, so that nobody relies on it.
+  bool inert = false;
+  /// The value that describes what happens anyway; "" = none does.
+  std::string_view actual{};
 };
 
 /// All settings, sorted by group.

@@ -284,7 +284,9 @@ void runner_state::start_prompt() {
   request.tools = tools_;
   request.platform = platform();
   request.resume = run.resume;
+  request.budget = run.settings.budget;
   if (ticket.event.origin == turn_origin::event) {
+    request.budget = {};
     request.budget.max_duration_ms =
       std::chrono::milliseconds{limits::event_run_duration}.count();
     request.budget.max_llm_calls = limits::event_run_calls;

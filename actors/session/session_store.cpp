@@ -88,6 +88,8 @@ session_store_state::open(const session_open& request) {
     finish();
   };
   if (!submit([this, request, done, fail] {
+        const auto& window = request.history;
+        reach_ = {window.recent_days, window.messages, window.thread_seed};
         ensure_open(request.current_message_id, done, fail);
       }))
     contexts_.fail(id, too_many());

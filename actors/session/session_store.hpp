@@ -1,6 +1,5 @@
 #pragma once
 
-#include "messages/codec/history.hpp"
 #include "messages/interfaces/factories.hpp"
 #include "messages/interfaces/files.hpp"
 #include "messages/interfaces/journal.hpp"
@@ -23,7 +22,6 @@ struct store_services {
   /// Directory of an office as the tools of a run see it; goes into the headers
   /// of new session files. Empty: the host directory.
   std::function<std::string(const office&)> cwd;
-  history_options history;
 };
 
 /// Spawns the SESSION STORE of one office and session key: the one live writer

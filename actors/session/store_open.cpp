@@ -123,7 +123,7 @@ void session_store_state::create_with(session_header header,
     limits::history_bootstrap_bytes,
     [this, header, current, next, fail](const log_contents& log) {
       auto batch =
-        plan_bootstrap(log, scope(current), services_.history, clock());
+        plan_bootstrap(log, scope(current), reach_, clock());
       auto now = services_.wall->now_ms();
       take(session_tree::create(header));
       file_ =
@@ -275,7 +275,7 @@ void session_store_state::learn(log_contents log, log_cursor reached,
   drop_known(log, current, tree_->handled_messages(limits::handled_messages));
   history_batch batch;
   if (has_news(log, current))
-    batch = plan_sync(log, *tree_, scope(current), services_.history, clock());
+    batch = plan_sync(log, *tree_, scope(current), reach_, clock());
   append_entries(
     batch.entries,
     [this, reached = std::move(reached), next](std::vector<std::string>) {

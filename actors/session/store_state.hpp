@@ -5,6 +5,7 @@
 #include "actors/session/log_cursor_core.hpp"
 #include "actors/session/session_store.hpp"
 #include "actors/session/store_core.hpp"
+#include "messages/codec/history.hpp"
 #include "messages/codec/session_tree.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -178,6 +179,8 @@ private:
   context_cache contexts_of_tree_;
   /// Where the log was read up to; nothing before the first sync of the tree.
   std::optional<log_cursor> cursor_;
+  /// How much of the log enters, as the last open said.
+  history_options reach_;
   /// Name of its file in the sessions directory, and what the file is.
   std::string file_;
   uint64_t device_ = 0;

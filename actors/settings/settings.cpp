@@ -4,11 +4,13 @@
 #include "actors/kit/requests.hpp"
 #include "actors/kit/spawn_stateful.hpp"
 #include "actors/settings/watched_file_core.hpp"
+#include "config/readers.hpp"
 #include "messages/limits.hpp"
 
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace bureau::settings {
@@ -245,8 +247,9 @@ struct settings_state {
     for (auto i = conversations.begin(); i != conversations.end(); ++i)
       if (i->second->used < oldest->second->used)
         oldest = i;
-    mark("model of " + oldest->first, {});
+    auto gone = oldest->first;
     conversations.erase(oldest);
+    model_works(gone);
   }
 
   // -- the answer -------------------------------------------------------------
@@ -263,8 +266,14 @@ struct settings_state {
       return answers.fail(next.answer,
                           make_failure(chosen.code, chosen.sentence));
     config::layered_settings layered{*settings.value(), &own};
+    auto caps = budget_of(layered);
+    if (caps.max_cost_micro > 0 && chosen.choice.model.rates.empty())
+      return answers.fail(
+        next.answer, make_failure(errc::bad_config, unknown_price(chosen)));
     auto door = layered.effective_door();
     run_settings result;
+    result.budget = caps;
+    result.history = history_of(layered);
     result.choice = std::move(chosen.choice);
     result.sandbox_network = layered.text("sandbox.network");
     result.door_policy = std::move(door.policy);
@@ -273,6 +282,41 @@ struct settings_state {
     result.queue_cap = static_cast<uint32_t>(
       layered.integer("queue.cap").value_or(limits::session_queue_cap));
     answers.deliver(next.answer, std::move(result));
+  }
+
+  /// Caps of an interactive run: only what somebody set.
+  static run_budget budget_of(const config::layered_settings& layered) {
+    run_budget result;
+    result.max_tokens = layered.integer("budget.run.maxTokens").value_or(0);
+    result.max_duration_ms =
+      layered.integer("budget.run.maxDurationMs").value_or(0);
+    result.max_llm_calls =
+      layered.integer("budget.run.maxLlmCalls").value_or(0);
+    if (auto dollars = layered.number("budget.run.maxCostUsd"))
+      result.max_cost_micro = config::micro_of(*dollars);
+    return result;
+  }
+
+  static history_window history_of(const config::layered_settings& layered) {
+    history_window result;
+    auto whole = [&layered](std::string_view path, int64_t otherwise) {
+      return layered.integer(path).value_or(otherwise);
+    };
+    result.recent_days = whole("history.recentDays", result.recent_days);
+    result.messages = static_cast<size_t>(whole(
+      "history.maxTopLevelMessages", static_cast<int64_t>(result.messages)));
+    result.thread_seed = static_cast<size_t>(whole(
+      "history.threadSeedTopLevel", static_cast<int64_t>(result.thread_seed)));
+    return result;
+  }
+
+  /// A cap on what is not known would hold nothing (decision B37).
+  static std::string unknown_price(const config::choice_result& chosen) {
+    const auto& model = chosen.choice.model;
+    return "budget.run.maxCostUsd is set, but the price of the model "
+           + model.provider + '/' + model.id
+           + " is not known. Name a model with a price, or limit "
+             "budget.run.maxTokens instead.";
   }
 
   config::choice_result choose(const settings_document* own,
@@ -310,7 +354,8 @@ struct settings_state {
       kit::log::info(name, told_choice);
     } else {
       kit::log::warning(name, chosen.sentence);
-      mark("model", chosen.sentence);
+      global_model_fault = chosen.sentence;
+      mark_model();
     }
   }
 
@@ -321,6 +366,10 @@ struct settings_state {
         if (!entry.fault.empty())
           return "The provider " + entry.id + " is not used: " + entry.fault
                  + '.';
+      for (const auto& entry : models.value()->providers)
+        for (const auto& model : entry.unusable)
+          return "The model " + entry.id + '/' + model.id
+                 + " is not used: " + model.fault + '.';
     } else if (component == "auth.json") {
       for (const auto& [provider, entry] : auth.value()->entries)
         if (entry.kind == config::credential_kind::broken)
@@ -332,11 +381,14 @@ struct settings_state {
 
   void tell_choice(const ticket& next, const settings_document& own,
                    const config::choice_result& chosen) {
-    auto named_here = config::model_of(own).has_value();
-    auto component = named_here ? "model of " + next.place.key : "model";
-    mark(component, chosen ? std::string{} : chosen.sentence);
-    if (!named_here)
-      mark("model of " + next.place.key, {});
+    if (!config::model_of(own)) {
+      global_model_fault = chosen ? std::string{} : chosen.sentence;
+      model_works(next.place.key);
+    } else if (chosen) {
+      model_works(next.place.key);
+    } else {
+      model_fails(next.place.key, chosen.sentence);
+    }
     if (!chosen || chosen.step < config::choice_step::first_custom)
       return;
     // A choice that nobody named is said once.
@@ -344,6 +396,30 @@ struct settings_state {
     if (line != told_choice)
       kit::log::info(name, line);
     told_choice = std::move(line);
+  }
+
+  void model_works(const std::string& office) {
+    model_faults.erase(office);
+    mark_model();
+  }
+
+  void model_fails(const std::string& office, const std::string& sentence) {
+    auto& known = model_faults[office];
+    if (std::exchange(known, sentence) != sentence)
+      kit::log::warning(name, office + ": " + sentence);
+    mark_model();
+  }
+
+  /// One component for all models: which conversations are meant is for the log
+  /// alone (decision B14).
+  void mark_model() {
+    if (!global_model_fault.empty() || model_faults.empty())
+      mark("model", global_model_fault);
+    else
+      mark("model", std::to_string(model_faults.size())
+                      + (model_faults.size() == 1 ? " conversation names"
+                                                  : " conversations name")
+                      + " a model that cannot be used; the log says which.");
   }
 
   /// Marks a part degraded, or well again with an empty reason; the node hears
@@ -379,6 +455,11 @@ struct settings_state {
   uint64_t reloads = 0;
   /// Component to reason, as the node knows it.
   std::map<std::string, std::string> degraded;
+  /// Why the model that nobody named otherwise cannot be used.
+  std::string global_model_fault;
+  /// Conversations with a model of their own that cannot be used: key to
+  /// sentence. At most as many as there are conversations.
+  std::map<std::string, std::string> model_faults;
   /// The last choice that was said in the log.
   std::string told_choice;
 };

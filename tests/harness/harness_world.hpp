@@ -58,6 +58,8 @@ public:
   std::shared_ptr<std::vector<metric_sample>> samples;
   harness_listener_actor listener;
   metrics_actor metrics;
+  /// Asked for the reach of the history; empty unless a test sets it.
+  settings_actor settings;
   harness_actor subject;
 };
 

@@ -431,6 +431,13 @@ TEST_CASE_FIXTURE(runner_world, "harness, tools and executor are kept, and the "
   CHECK(harness->prompts[0].system_prompt == harness->prompts[1].system_prompt);
 }
 
+TEST_CASE_FIXTURE(runner_world, "the caps of the settings reach the harness") {
+  settings->answer.budget = {1000, 2'500'000, 60'000, 3};
+  run(make_ticket("m1"));
+  REQUIRE(harness->prompts.size() == 1);
+  CHECK(harness->prompts[0].budget == run_budget{1000, 2'500'000, 60'000, 3});
+}
+
 TEST_CASE_FIXTURE(runner_world, "a new door renews the executor") {
   run(make_ticket("m1"));
   settings->answer.sandbox_network = "host";

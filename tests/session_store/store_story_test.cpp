@@ -215,6 +215,31 @@ TEST_CASE_FIXTURE(store_world, "a new session starts from the chat log") {
   CHECK(journal->asked.empty());
 }
 
+TEST_CASE_FIXTURE(store_world, "the history reaches as far as the open says") {
+  constexpr int64_t day = 86'400'000;
+  logged("1", "last week", {}, 8 * day);
+  logged("2", "first", {}, day);
+  logged("3", "second");
+  history_window reach;
+  SUBCASE("in days") {
+    reach.recent_days = 2;
+    CHECK(texts(open(spawn(), {}, reach).value) == list{"first", "second"});
+  }
+  SUBCASE("in messages") {
+    reach.messages = 1;
+    CHECK(texts(open(spawn(), {}, reach).value) == list{"second"});
+  }
+  SUBCASE("of an open session too") {
+    auto store = spawn();
+    CHECK(texts(open(store, {}, reach).value).size() == 3);
+    logged("4", "third");
+    logged("5", "fourth");
+    reach.messages = 1;
+    CHECK(texts(open(store, {}, reach).value)
+          == list{"last week", "first", "second", "fourth"});
+  }
+}
+
 TEST_CASE_FIXTURE(store_world, "an open session learns what was said since") {
   logged("1", "one");
   auto store = spawn();

@@ -70,9 +70,10 @@ session_store_actor store_world::spawn(const std::string& key) {
 }
 
 answer<session_context> store_world::open(const session_store_actor& store,
-                                          const std::string& current) {
+                                          const std::string& current,
+                                          const history_window& reach) {
   return ask_for<session_context>(*this, store, atom::open_v,
-                                  session_open{current});
+                                  session_open{current, reach});
 }
 
 answer<session_context> store_world::load(const session_store_actor& store) {
@@ -82,7 +83,7 @@ answer<session_context> store_world::load(const session_store_actor& store) {
 answer<session_context> store_world::reset(const session_store_actor& store,
                                            const std::string& current) {
   return ask_for<session_context>(*this, store, atom::reset_v,
-                                  session_open{current});
+                                  session_open{current, {}});
 }
 
 answer<std::vector<std::string>> store_world::append(

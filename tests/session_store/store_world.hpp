@@ -32,7 +32,8 @@ public:
   session_store_actor spawn(const std::string& key = "C123");
 
   answer<session_context> open(const session_store_actor& store,
-                               const std::string& current = {});
+                               const std::string& current = {},
+                               const history_window& reach = {});
   answer<session_context> load(const session_store_actor& store);
   answer<session_context> reset(const session_store_actor& store,
                                 const std::string& current = {});

@@ -225,6 +225,58 @@ TEST_CASE_FIXTURE(settings_story, "a conversation's file lies over the global "
   CHECK(last.door_policy == "isolated");
 }
 
+TEST_CASE_FIXTURE(settings_story, "caps and the reach of the history come "
+                                  "from the settings, the conversation's "
+                                  "first") {
+  put("models.json", lab);
+  put("settings.json", R"({"budget":{"run":{"maxTokens":1000,"maxCostUsd":2.5,
+    "maxDurationMs":60000}},"history":{"recentDays":3,"maxTopLevelMessages":7,
+    "threadSeedTopLevel":0}})");
+  put(file_of(ann), R"({"budget":{"run":{"maxTokens":5,"maxLlmCalls":2}},
+    "history":{"recentDays":1}})");
+  start();
+  CHECK(model_of(bob) == "lab/tiny");
+  CHECK(last.budget == run_budget{1000, 2'500'000, 60'000, 0});
+  CHECK(last.history == history_window{3, 7, 0});
+  CHECK(model_of(ann) == "lab/tiny");
+  CHECK(last.budget == run_budget{5, 2'500'000, 60'000, 2});
+  CHECK(last.history == history_window{1, 7, 0});
+}
+
+TEST_CASE_FIXTURE(settings_story, "without settings a run has no cap") {
+  start();
+  model_of(ann);
+  CHECK(last.budget == run_budget{});
+  CHECK(last.history == history_window{});
+}
+
+TEST_CASE_FIXTURE(settings_story, "a cap on a price that nobody knows is "
+                                  "refused") {
+  env = {{"OPENAI_API_KEY", "k"}};
+  put("settings.json", R"({"llm":{"provider":"openai","model":"gpt-next"},
+    "budget":{"run":{"maxCostUsd":0.000001}}})");
+  start();
+  CHECK(model_of(ann)
+        == "bad_config: budget.run.maxCostUsd is set, but the price of the "
+           "model openai/gpt-next is not known. Name a model with a price, or "
+           "limit budget.run.maxTokens instead.");
+  put("settings.json", R"({"budget":{"run":{"maxCostUsd":0.000001}}})");
+  advance(1s);
+  CHECK(model_of(ann) == "openai/gpt-5.4");
+  CHECK(last.budget.max_cost_micro == 1);
+}
+
+TEST_CASE_FIXTURE(settings_story, "a model that cannot be called degrades the "
+                                  "node and is not chosen") {
+  put("models.json", R"({"providers":{"lab":{"api":"openai-completions",
+    "baseUrl":"http://127.0.0.1:1/v1","models":[
+      {"id":"grey","api":"openai-responses"},{"id":"tiny"}]}}})");
+  start();
+  CHECK(model_of(ann) == "lab/tiny");
+  CHECK((*degraded)["models.json"].starts_with(
+    "The model lab/grey is not used: /providers/lab/models/0/api"));
+}
+
 TEST_CASE_FIXTURE(settings_story, "an unchanged file is looked at once a "
                                   "second and not read") {
   put("models.json", lab);
@@ -338,12 +390,20 @@ TEST_CASE_FIXTURE(settings_story, "a named model that cannot be used fails the "
   start();
   REQUIRE(degraded->count("model") == 1);
   CHECK((*degraded)["model"].find(dir / "settings.json") != std::string::npos);
+  CHECK(degraded->size() == 1);
   CHECK(model_of(ann).starts_with("bad_config: The model lab/huge"));
   CHECK(model_of(bob).starts_with("no_credential: The model openai/gpt-5.4"));
   CHECK(model_of(bob).find("OPENAI_API_KEY") != std::string::npos);
-  auto own = "model of " + office_key(bob);
-  CHECK(degraded->count(own) == 1);
   put("settings.json", R"({"llm":{"provider":"lab","model":"big"}})");
+  advance(1s);
+  CHECK(model_of(ann) == "lab/big");
+  model_of(bob);
+  // One component for all; who is meant is for the log alone.
+  CHECK((*degraded)["model"]
+        == "1 conversation names a model that cannot be used; the log says "
+           "which.");
+  CHECK(degraded->size() == 1);
+  CHECK(times_logged(office_key(bob) + ": The model openai/gpt-5.4") == 1);
   put("auth.json", R"({"openai":{"type":"api_key","key":"k"}})");
   advance(1s);
   CHECK(model_of(ann) == "lab/big");

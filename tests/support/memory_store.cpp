@@ -71,6 +71,7 @@ struct memory_store_state {
 
   caf::result<session_context> open(const session_open& request) {
     session->opens.push_back(request.current_message_id);
+    session->reach = request.history;
     if (session->open_failure)
       return make_failure(*session->open_failure, "the store refuses to open");
     if (session->open_mood == store_mood::works) {

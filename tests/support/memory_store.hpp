@@ -34,6 +34,8 @@ struct memory_session {
   std::vector<size_t> appends;
   /// Triggering message of every open.
   std::vector<std::string> opens;
+  /// Reach of the history that the last open asked for.
+  history_window reach;
   /// Appends asked for so far, failed ones included.
   size_t asked = 0;
   /// Append number (from 0) → how it fails.
