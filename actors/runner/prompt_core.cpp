@@ -83,7 +83,10 @@ std::string environment_section(const prompt_inputs& in,
 }
 
 std::string layout_section(const prompt_inputs& in) {
-  auto shared = in.door_policy == "trusted" ? in.layout : "conversation";
+  // The same three shapes as the mounts (note 04, 14.2).
+  std::string_view shared = "conversation";
+  if (in.door_policy == "trusted")
+    shared = in.layout == "full" ? "full" : "shared-support";
   std::string result = "## Workspace Layout\n";
   if (shared == "full")
     result += "You see the whole workspace. Work in your own office; change "

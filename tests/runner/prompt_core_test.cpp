@@ -86,8 +86,12 @@ TEST_CASE("the layout follows the door") {
   CHECK_FALSE(has(system_prompt(inputs), "events/"));
   inputs.door_policy = "trusted";
   CHECK(has(system_prompt(inputs), "You see the whole workspace."));
-  inputs.layout = "shared-support";
-  CHECK(has(system_prompt(inputs), "what all conversations share"));
+  // Whatever else is set, the mounts are those of shared-support.
+  for (auto layout : {"shared-support", "conversation", ""}) {
+    inputs.layout = layout;
+    CHECK(has(system_prompt(inputs), "what all conversations share"));
+    CHECK(has(system_prompt(inputs), "events/"));
+  }
   inputs.executor.global_memory_path = "/host/ws/MEMORY.md";
   CHECK(has(system_prompt(inputs), "`/workspace/MEMORY.md`"));
 }
