@@ -425,6 +425,14 @@ std::string verb_of(file_op op) {
   return "touch";
 }
 
+caf::error expired_failure(const file_job& job) {
+  return make_failure(errc::timeout,
+                      "cannot " + verb_of(job.op) + " '" + shown_path(job)
+                        + "': the disk was busy with other jobs for "
+                        + std::to_string(limits::disk_timeout.count())
+                        + " seconds; nothing was done");
+}
+
 caf::expected<file_outcome> run_file_job(file_system& fs, entropy& chance,
                                          const file_job& job) {
   auto result = job_run{fs, chance, job}.run();

@@ -18,6 +18,9 @@ namespace bureau::io {
 caf::expected<file_outcome> run_file_job(file_system& fs, entropy& chance,
                                          const file_job& job);
 
+/// The answer to a job that waited so long that nobody waits for it any more.
+caf::error expired_failure(const file_job& job);
+
 /// The operation as a sentence names it: "read", "create the directory".
 std::string verb_of(file_op op);
 

@@ -8,7 +8,6 @@
 
 #include <caf/all.hpp>
 
-#include <deque>
 #include <map>
 
 namespace bureau::io {
@@ -74,8 +73,8 @@ public:
   explicit files_state(pointer self) : self_(self) {}
 
   ~files_state() {
-    for (auto& job : waiting_)
-      job.answer.deliver(
+    for (auto& entry : answers_)
+      entry.second.deliver(
         make_failure(errc::shutting_down, "the file pool has ended"));
   }
 
@@ -104,40 +103,49 @@ private:
     worker_actor handle;
     /// Reason of the job it does; empty = free.
     std::string reason;
-  };
-
-  struct waiting_job {
-    file_job job;
-    caf::typed_response_promise<file_outcome> answer;
+    uint64_t job = 0;
   };
 
   caf::result<file_outcome> accept(const file_job& job) {
     if (closing_)
       return make_failure(errc::shutting_down, "the file pool is ending");
-    if (waiting_.size() >= limits::file_jobs_waiting)
+    drop_expired();
+    if (queue_.waiting() >= limits::file_jobs_waiting)
       return make_failure(errc::queue_full,
                           "too many file jobs are waiting; try later");
     auto answer = self_->make_response_promise<file_outcome>();
     ++reasons_[job.reason].waiting;
-    waiting_.push_back({job, answer});
+    auto id = ++last_job_;
+    queue_.add(id, job, self_->clock().now() + limits::disk_timeout);
+    answers_.emplace(id, answer);
     dispatch();
     return answer;
   }
 
+  /// Whoever asked has given up and may have asked again.
+  void drop_expired() {
+    for (auto& late : queue_.take_expired(self_->clock().now())) {
+      --reasons_[late.job.reason].waiting;
+      answers_.extract(late.id).mapped().deliver(expired_failure(late.job));
+    }
+  }
+
   void dispatch() {
+    drop_expired();
     for (auto& [index, free] : workers_) {
-      if (waiting_.empty())
-        return;
       if (!free.reason.empty())
         continue;
-      auto next = std::move(waiting_.front());
-      waiting_.pop_front();
-      free.reason = reasons_.name_of(next.job.reason);
+      auto next = queue_.next();
+      if (!next)
+        return;
+      free.job = next->id;
+      free.reason = reasons_.name_of(next->job.reason);
       auto& count = reasons_[free.reason];
       --count.waiting;
       ++count.busy;
       report_busy(free.reason);
-      next.answer.delegate(free.handle, atom::file_v, std::move(next.job));
+      answers_.extract(next->id).mapped().delegate(free.handle, atom::file_v,
+                                                   std::move(next->job));
     }
   }
 
@@ -156,6 +164,7 @@ private:
     ++count.done;
     report_busy(idle.reason);
     idle.reason.clear();
+    queue_.done(idle.job);
   }
 
   void add_worker() {
@@ -164,7 +173,7 @@ private:
       kit::spawn_stateful<worker_actor, worker_state, caf::detached>(
         self_->system(), fs_, chance_, self_->address(), index);
     self_->monitor(handle);
-    workers_[index] = {handle, {}};
+    workers_[index] = {handle, {}, 0};
   }
 
   void worker_died(const caf::actor_addr& source) {
@@ -189,7 +198,7 @@ private:
       line.state = "stopping";
     else if (reasons_.busy() == 0)
       line.state = "idle";
-    else if (waiting_.size() > limits::file_jobs_waiting / 2)
+    else if (queue_.waiting() > limits::file_jobs_waiting / 2)
       line.state = "busy";
     return line;
   }
@@ -204,7 +213,7 @@ private:
 
   /// Jobs that were accepted are done before the pool ends.
   void finish_if_idle() {
-    if (!closing_ || !waiting_.empty() || reasons_.busy() > 0)
+    if (!closing_ || !queue_.empty() || reasons_.busy() > 0)
       return;
     for (auto& entry : workers_) {
       self_->demonitor(entry.second.handle.address());
@@ -228,7 +237,9 @@ private:
   metrics_actor metrics_;
   std::map<uint64_t, worker> workers_;
   uint64_t last_index_ = 0;
-  std::deque<waiting_job> waiting_;
+  job_queue queue_;
+  std::map<uint64_t, caf::typed_response_promise<file_outcome>> answers_;
+  uint64_t last_job_ = 0;
   reason_table reasons_;
   kit::promise_guard<caf::ok_atom> stops_;
   bool closing_ = false;

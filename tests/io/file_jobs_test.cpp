@@ -438,3 +438,97 @@ TEST_CASE("reasons are counted, those beyond the bound together") {
   CHECK(table.name_of("") == "other");
   CHECK(table["other"].done == 70);
 }
+
+namespace {
+
+using time_point = io::job_queue::time_point;
+
+file_job job_on(file_op op, std::string path, std::string to = {}) {
+  file_job result;
+  result.op = op;
+  result.root = "/w";
+  result.path = std::move(path);
+  result.to = std::move(to);
+  return result;
+}
+
+/// What may run now, as a text of ids.
+std::string started(io::job_queue& queue) {
+  std::string result;
+  while (auto next = queue.next())
+    result += std::to_string(next->id);
+  return result;
+}
+
+} // namespace
+
+TEST_CASE("a job names its paths in one spelling") {
+  auto uses = [](const file_job& job) {
+    return io::uses_of(job);
+  };
+  using list = std::vector<io::path_use>;
+  CHECK(uses(job_on(file_op::read, "a/./b//c")) == list{{"/w/a/b/c", false}});
+  CHECK(uses(job_on(file_op::list, "")) == list{{"/w", false}});
+  CHECK(uses(job_on(file_op::stat, "a/../b")) == list{{"/w/b", false}});
+  CHECK(uses(job_on(file_op::rename, "a", "b"))
+        == list{{"/w/a", true}, {"/w/b", true}});
+  auto absolute = job_on(file_op::remove, "/w/a");
+  absolute.root.clear();
+  CHECK(uses(absolute) == list{{"/w/a", true}});
+  for (auto op : {file_op::write_atomic, file_op::replace, file_op::remove,
+                  file_op::ensure_directory, file_op::empty_directory,
+                  file_op::ensure_file})
+    CHECK(uses(job_on(op, "a")) == list{{"/w/a", true}});
+}
+
+TEST_CASE("jobs on one path run in order, readers of it together") {
+  io::job_queue queue;
+  auto later = time_point::max();
+  queue.add(1, job_on(file_op::read, "f"), later);
+  queue.add(2, job_on(file_op::read, "f"), later);
+  queue.add(3, job_on(file_op::write_atomic, "f"), later);
+  queue.add(4, job_on(file_op::stat, "f"), later);
+  queue.add(5, job_on(file_op::stat, "g"), later);
+  queue.add(6, job_on(file_op::rename, "g", "f"), later);
+  queue.add(7, job_on(file_op::read, "g"), later);
+  queue.add(8, job_on(file_op::read, "h"), later);
+  CHECK(started(queue) == "1258");
+  CHECK(queue.waiting() == 4);
+  queue.done(1);
+  CHECK(started(queue).empty());
+  queue.done(2);
+  CHECK(started(queue) == "3");
+  queue.done(5);
+  queue.done(8);
+  CHECK(started(queue).empty());
+  queue.done(3);
+  CHECK(started(queue) == "4");
+  queue.done(4);
+  CHECK(started(queue) == "6");
+  queue.done(6);
+  CHECK(started(queue) == "7");
+  CHECK(queue.empty());
+}
+
+TEST_CASE("a job that nobody waits for any more is not started") {
+  io::job_queue queue;
+  time_point begin;
+  auto at = [&](int64_t seconds) {
+    return begin + std::chrono::seconds{seconds};
+  };
+  queue.add(1, job_on(file_op::write_atomic, "f"), at(30));
+  queue.add(2, job_on(file_op::rename, "f", "g"), at(31));
+  queue.add(3, job_on(file_op::stat, "f"), at(40));
+  CHECK(started(queue) == "1");
+  CHECK(queue.take_expired(at(30)).empty());
+  auto late = queue.take_expired(at(31));
+  REQUIRE(late.size() == 1);
+  CHECK(late[0].id == 2);
+  auto failure = io::expired_failure(late[0].job);
+  CHECK(code_of(failure) == errc::timeout);
+  CHECK(sentence_of(failure).find("cannot rename '/w/f'") == 0);
+  // The one that runs still has the path.
+  CHECK(started(queue).empty());
+  queue.done(1);
+  CHECK(started(queue) == "3");
+}

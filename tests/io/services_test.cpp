@@ -133,6 +133,31 @@ TEST_CASE("four jobs run at once, 256 wait, the next is refused") {
     CHECK(get_file(world.scratch / std::to_string(i)) == "x");
 }
 
+TEST_CASE("what is asked about a path waits for who changes it") {
+  files_world world;
+  world.self->send(world.files, atom::file_v, world.write("f"));
+  CHECK(world.chance->door.has(1));
+  auto look = world.write("f");
+  look.op = file_op::stat;
+  world.self->send(world.files, atom::file_v, look);
+  // Others are not held up.
+  auto other = look;
+  other.path = "g";
+  CHECK(world.result_of<file_outcome>(world.files, atom::file_v, other));
+  auto line = world.result_of<status_line>(world.files, atom::status_v);
+  REQUIRE(line);
+  CHECK(line->detail == "test 1 busy 1 waiting 1 done");
+  world.chance->door.open();
+  std::vector<file_outcome> answers;
+  for (auto i = 0; i < 2; ++i)
+    world.self->receive(
+      [&](file_outcome& answer) { answers.push_back(std::move(answer)); },
+      caf::after(test::patience) >> [] { FAIL("a job was not answered"); });
+  CHECK(answers[0].kind == file_kind::absent);
+  CHECK(answers[1].kind == file_kind::regular);
+  CHECK(answers[1].size == 1);
+}
+
 TEST_CASE("a pool that stops does what it accepted and refuses the rest") {
   files_world world;
   for (auto name : {"a", "b", "c", "d", "e", "f"})
