@@ -1,6 +1,7 @@
 #include "actors/metrics/metric_table_core.hpp"
 
 #include <array>
+#include <string_view>
 
 namespace bureau::metrics {
 
@@ -131,6 +132,22 @@ table make_table() {
 const metric_definition& definition_of(metric id) {
   static const table all = make_table();
   return all[static_cast<size_t>(id)];
+}
+
+void hide_unlisted_model(
+  const metric_definition& definition, std::vector<std::string>& values,
+  const std::function<bool(const std::string& provider,
+                           const std::string& model)>& is_listed) {
+  auto value_of = [&](std::string_view label) -> std::string* {
+    for (size_t i = 0; i < definition.labels.size() && i < values.size(); ++i)
+      if (definition.labels[i] == label)
+        return &values[i];
+    return nullptr;
+  };
+  auto provider = value_of("provider");
+  auto model = value_of("model");
+  if (provider != nullptr && model != nullptr && !is_listed(*provider, *model))
+    *model = other_label;
 }
 
 } // namespace bureau::metrics

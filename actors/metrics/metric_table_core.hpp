@@ -2,6 +2,7 @@
 
 #include "messages/interfaces/metrics.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,19 @@ struct metric_definition {
 /// Definition of a metric; every id has one.
 const metric_definition& definition_of(metric id);
 
-/// Label sets a metric may have; further ones are counted under "other".
+/// Value of labels that would say too much, or of too many.
+inline constexpr const char* other_label = "other";
+
+/// Label sets a metric may have; further ones are counted under other_label.
 inline constexpr size_t max_label_sets = 256;
+
+/// Puts other_label in the place of a model that is not in the catalogue: the
+/// settings of any conversation can name one, and the name may say more than a
+/// metric should.
+/// @param values of the labels of the definition, in their order
+void hide_unlisted_model(
+  const metric_definition& definition, std::vector<std::string>& values,
+  const std::function<bool(const std::string& provider,
+                           const std::string& model)>& is_listed);
 
 } // namespace bureau::metrics

@@ -20,6 +20,9 @@ namespace bureau::metrics {
 
 namespace {
 
+using model_filter =
+  std::function<bool(const std::string& provider, const std::string& model)>;
+
 /// The family of one metric; exactly one pointer is set, by kind.
 struct family {
   prometheus::Family<prometheus::Counter>* counter = nullptr;
@@ -38,6 +41,7 @@ struct metrics_state {
   prometheus::Registry registry;
   std::array<family, metric_count> families;
   std::function<process_figures()> figures;
+  model_filter is_listed;
   std::map<std::string, prometheus::Gauge*> process_gauges;
   prometheus::Counter* cpu_seconds = nullptr;
   static inline const char* name = "metrics";
@@ -45,8 +49,9 @@ struct metrics_state {
   explicit metrics_state(metrics_actor::stateful_pointer<metrics_state> me)
     : self(me) {}
 
-  void init(std::function<process_figures()> source) {
+  void init(std::function<process_figures()> source, model_filter filter) {
     figures = std::move(source);
+    is_listed = std::move(filter);
     for (size_t i = 0; i < metric_count; ++i)
       build(static_cast<metric>(i));
     build_process_families();
@@ -115,9 +120,11 @@ struct metrics_state {
     auto& known = families[static_cast<size_t>(sample.id)].label_sets;
     auto values = sample.labels;
     values.resize(definition.labels.size());
+    if (is_listed)
+      hide_unlisted_model(definition, values, is_listed);
     if (!known.contains(values)) {
       if (known.size() >= max_label_sets)
-        values.assign(values.size(), "other");
+        values.assign(values.size(), other_label);
       known.insert(values);
     }
     prometheus::Labels result;
@@ -196,9 +203,10 @@ struct metrics_state {
 } // namespace
 
 metrics_actor spawn_metrics(caf::actor_system& system,
-                            std::function<process_figures()> figures) {
-  return kit::spawn_stateful<metrics_actor, metrics_state>(system,
-                                                           std::move(figures));
+                            std::function<process_figures()> figures,
+                            model_filter is_listed) {
+  return kit::spawn_stateful<metrics_actor, metrics_state>(
+    system, std::move(figures), std::move(is_listed));
 }
 
 } // namespace bureau::metrics

@@ -3,6 +3,7 @@
 #include "messages/interfaces/metrics.hpp"
 
 #include <functional>
+#include <string>
 
 namespace bureau::metrics {
 
@@ -20,7 +21,11 @@ struct process_figures {
 /// Spawns the metrics actor: it owns the registry, counts what others send and
 /// renders the Prometheus text exposition.
 /// @param figures called at every scrape; must not block
-metrics_actor spawn_metrics(caf::actor_system& system,
-                            std::function<process_figures()> figures);
+/// @param is_listed whether the catalogue has a model; the others share the
+///   label `other` (decision B14). Empty: every model is listed
+metrics_actor spawn_metrics(
+  caf::actor_system& system, std::function<process_figures()> figures,
+  std::function<bool(const std::string& provider, const std::string& model)>
+    is_listed = {});
 
 } // namespace bureau::metrics

@@ -12,9 +12,9 @@
 #include "actors/system/composition.hpp"
 #include "actors/system/control_side.hpp"
 #include "actors/system/main_events.hpp"
+#include "config/models_file.hpp"
 #include "config/os/process_figures.hpp"
 #include "web/http/server.hpp"
-#include "web/portals/status_portal.hpp"
 
 #include <caf/all.hpp>
 
@@ -22,6 +22,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -38,18 +39,14 @@ class web_side {
 public:
   /// Opens the listener. A taken port is not fatal: the node runs, degraded.
   void open(caf::actor_system& system, const config::boot_config& boot,
-            const node_actor& node, const metrics_actor& metrics) {
+            const node_actor& node, const portal_actor& portal) {
     if (!boot.http.serve)
       return;
-    web::exposure reach;
-    reach.public_host = boot.http.public_host;
-    reach.metrics_token = boot.http.metrics_token.reveal();
-    portal_ = web::spawn_status_portal(system, node, metrics, reach);
     try {
       web::server_options options;
       options.host = boot.http.bind_host;
       options.port = static_cast<uint16_t>(boot.http.port);
-      server_ = std::make_unique<web::server>(system, portal_, options);
+      server_ = std::make_unique<web::server>(system, portal, options);
       kit::log::info("web", "listening on http://" + boot.http.bind_host + ":"
                               + std::to_string(server_->port()));
     } catch (const std::runtime_error& ex) {
@@ -70,14 +67,9 @@ public:
       server_->stop();
   }
 
-  void release() {
-    server_.reset();
-    caf::anon_send_exit(portal_, caf::exit_reason::user_shutdown);
-    portal_ = nullptr;
-  }
+  void release() { server_.reset(); }
 
 private:
-  portal_actor portal_;
   std::unique_ptr<web::server> server_;
 };
 
@@ -95,9 +87,18 @@ private:
   bool known_;
 };
 
-metrics_actor start_metrics(caf::actor_system& system, int64_t started_ms,
-                            std::shared_ptr<const wall_clock> wall) {
-  return metrics::spawn_metrics(system, [started_ms, wall] {
+bool has_model(const config::models_file& file, const std::string& provider,
+               const std::string& model) {
+  auto entry = file.find(provider);
+  return entry != nullptr
+         && std::any_of(entry->models.begin(), entry->models.end(),
+                        [&](const auto& known) { return known.id == model; });
+}
+
+metrics_actor start_metrics(caf::actor_system& system,
+                            const boot_result& boot) {
+  auto wall = boot.ports.wall;
+  auto figures_of = [wall, started_ms = wall->now_ms()] {
     auto facts = os::read_process_figures();
     metrics::process_figures figures;
     figures.resident_bytes = facts.resident_bytes;
@@ -108,7 +109,13 @@ metrics_actor start_metrics(caf::actor_system& system, int64_t started_ms,
     figures.start_unix_ms = started_ms;
     figures.now_unix_ms = wall->now_ms();
     return figures;
-  });
+  };
+  auto is_listed = [own = boot.files.models](const std::string& provider,
+                                             const std::string& model) {
+    return (own && has_model(*own, provider, model))
+           || has_model(config::builtin_models().file, provider, model);
+  };
+  return metrics::spawn_metrics(system, figures_of, is_listed);
 }
 
 /// Scheduler threads: one a core, at least two (decision B18).
@@ -140,8 +147,7 @@ int serve(boot_result& boot) {
   std::atomic<int> exit_code{0};
   {
     runtime parts;
-    parts.metrics =
-      start_metrics(system, boot.ports.wall->now_ms(), boot.ports.wall);
+    parts.metrics = start_metrics(system, boot);
     start_io(system, boot, parts);
     if (auto refusal = check_sandbox(system, boot, parts); !refusal.empty()) {
       std::fprintf(stderr, "bureau: %s\n", refusal.c_str());
@@ -164,7 +170,7 @@ int serve(boot_result& boot) {
     for (auto done = false; !done;) {
       switch (events.wait()) {
       case main_event::ready:
-        web.open(system, *boot.config, node, parts.metrics);
+        web.open(system, *boot.config, node, parts.portal);
         control.open(system, boot, parts, node);
         if (auto fault =
               boot.lock.publish(*boot.ports.chance, web.address(*boot.config),

@@ -108,6 +108,36 @@ TEST_CASE_FIXTURE(metrics_fixture, "label sets are bounded") {
   CHECK(shows("bureau_tool_calls_total{error=\"other\",tool=\"other\"} 50"));
 }
 
+TEST_CASE_FIXTURE(metrics_fixture, "a model that the catalogue does not have "
+                                   "is no label") {
+  hub = metrics::spawn_metrics(
+    *system, [] { return metrics::process_figures{}; },
+    [](const std::string& provider, const std::string& model) {
+      return provider == "lab" && model == "tiny";
+    });
+  auto call = [&](const std::string& provider, const std::string& model) {
+    self->send(hub, atom::add_v,
+               metric_sample{metric::llm_calls, {provider, model, "ok"}, 1});
+  };
+  call("lab", "tiny");
+  call("lab", "jane@example.org");
+  call("lab", "customer-4711");
+  call("elsewhere", "tiny");
+  auto count = [](const std::string& provider, const std::string& model,
+                  int calls) {
+    return "bureau_llm_calls_total{model=\"" + model
+           + "\",outcome=\"ok\",provider=\"" + provider + "\"} "
+           + std::to_string(calls);
+  };
+  CHECK(shows(count("lab", "tiny", 1)));
+  CHECK(shows(count("lab", "other", 2)));
+  CHECK(shows(count("elsewhere", "other", 1)));
+  // A metric without a model has nothing to hide.
+  self->send(hub, atom::add_v,
+             metric_sample{metric::intake, {"console", "taken"}, 1});
+  CHECK(shows("bureau_intake_total{outcome=\"taken\",platform=\"console\"} 1"));
+}
+
 TEST_CASE_FIXTURE(metrics_fixture, "the process describes itself") {
   CHECK(shows("process_resident_memory_bytes 4096"));
   CHECK(shows("process_cpu_seconds_total 1.5"));
