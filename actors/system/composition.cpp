@@ -9,6 +9,7 @@
 #include "actors/office/registry.hpp"
 #include "actors/runner/responder.hpp"
 #include "actors/runner/runner.hpp"
+#include "actors/runner/time_zone_core.hpp"
 #include "actors/session/session.hpp"
 #include "actors/session/session_store.hpp"
 #include "actors/settings/settings.hpp"
@@ -17,6 +18,7 @@
 #include "messages/limits.hpp"
 #include "sandbox/bwrap_core.hpp"
 #include "sandbox/probe.hpp"
+#include "web/portals/status_portal.hpp"
 
 #include <caf/all.hpp>
 
@@ -97,6 +99,9 @@ runner_factory make_runners(const boot_result& boot, const runtime& parts) {
   services.responders = runner::make_responder_factory();
   services.metrics = parts.metrics;
   services.wall = boot.ports.wall;
+  services.time_zone =
+    runner::host_time_zone(boot.config->variable("TZ"),
+                           boot.ports.disk->canonical("/etc/localtime").value);
   return runner::make_runner_factory(std::move(services));
 }
 
@@ -182,7 +187,8 @@ bool runtime::interrupt_console() {
 void runtime::end() {
   // Owners first: nobody below may see a request from somebody above who is
   // already gone.
-  for (auto handle : {caf::actor_cast<caf::actor>(offices),
+  for (auto handle : {caf::actor_cast<caf::actor>(portal),
+                      caf::actor_cast<caf::actor>(offices),
                       caf::actor_cast<caf::actor>(registry),
                       caf::actor_cast<caf::actor>(settings),
                       caf::actor_cast<caf::actor>(journal),
@@ -192,6 +198,7 @@ void runtime::end() {
                       caf::actor_cast<caf::actor>(metrics)})
     if (handle)
       caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
+  portal = nullptr;
   offices = nullptr;
   registry = nullptr;
   settings = nullptr;
@@ -260,6 +267,15 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
     {"http", parts.http.client},  {"processes", parts.processes.host},
     {"registry", parts.registry}, {"settings", parts.settings},
     {"offices", parts.offices}};
+  plan.watched = {{"metrics", caf::actor_cast<caf::actor>(parts.metrics)}};
+  if (boot.config->http.serve) {
+    web::exposure reach;
+    reach.public_host = boot.config->http.public_host;
+    reach.metrics_token = boot.config->http.metrics_token.reveal();
+    parts.portal = web::spawn_status_portal(system, node, parts.metrics, reach);
+    plan.watched.push_back(
+      {"status portal", caf::actor_cast<caf::actor>(parts.portal)});
+  }
   plan.offices = parts.offices;
   plan.closing = {{"http", parts.http.client},
                   {"processes", parts.processes.host},
