@@ -32,7 +32,4 @@ std::string user_payload(const conversation_event& event, payload_clock clock,
 /// Instructions for one turn, or nothing; they precede the payload.
 std::string turn_instructions(const conversation_event& event);
 
-/// Standard base64 with padding.
-std::string base64(std::string_view bytes);
-
 } // namespace bureau::runner

@@ -1,6 +1,7 @@
 #include "actors/kit/log.hpp"
 #include "actors/runner/payload_core.hpp"
 #include "actors/runner/runner_state.hpp"
+#include "messages/text/base64.hpp"
 #include "messages/text/sha256.hpp"
 #include "messages/text/utf8.hpp"
 
@@ -237,7 +238,7 @@ void runner_state::load_attachment(size_t index) {
       if (slice.eof && !slice.bytes.empty()) {
         content_block image;
         image.kind = block_kind::image;
-        image.data = base64(slice.bytes);
+        image.data = text::base64(slice.bytes);
         image.mime_type = *type;
         active_->images.push_back(std::move(image));
       } else {

@@ -334,14 +334,6 @@ TEST_CASE("an image is one line of text and the picture") {
   CHECK(image_outcome("a.png", "image/png", "").is_error);
 }
 
-TEST_CASE("base64") {
-  CHECK(base64("").empty());
-  CHECK(base64("M") == "TQ==");
-  CHECK(base64("Ma") == "TWE=");
-  CHECK(base64("Man") == "TWFu");
-  CHECK(base64(std::string{"\xff\xfe\x00", 3}) == "//4A");
-}
-
 TEST_CASE("numbers among the arguments") {
   auto parsed = json::parse(
     R"({"a":5,"b":5.9,"c":-1e300,"d":"x","e":0.5,"f":1e9,"g":0.0001,"h":-3})");

@@ -55,12 +55,3 @@ TEST_CASE("paths of attachments stay in the workspace") {
   CHECK_FALSE(is_safe_relative(".."));
   CHECK_FALSE(is_safe_relative(std::string_view{"a\0b", 3}));
 }
-
-TEST_CASE("base64 by length") {
-  CHECK(base64("").empty());
-  CHECK(base64("f") == "Zg==");
-  CHECK(base64("fo") == "Zm8=");
-  CHECK(base64("foo") == "Zm9v");
-  CHECK(base64("foob") == "Zm9vYg==");
-  CHECK(base64("\xff\xfe\xfd") == "//79");
-}

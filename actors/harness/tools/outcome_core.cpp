@@ -27,27 +27,6 @@ tool_outcome failed_outcome(std::string text) {
   return result;
 }
 
-std::string base64(std::string_view bytes) {
-  static constexpr std::string_view digits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string result;
-  result.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    auto count = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j) {
-      group <<= 8u;
-      if (j < count)
-        group |= static_cast<unsigned char>(bytes[i + j]);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      auto digit = (group >> (18u - 6u * static_cast<unsigned>(j))) & 63u;
-      result += j <= count ? digits[digit] : '=';
-    }
-  }
-  return result;
-}
-
 int64_t integer_argument(const boost::json::object& arguments,
                          std::string_view name, int64_t fallback) {
   auto number = json::number_member(arguments, name);

@@ -17,9 +17,6 @@ tool_outcome text_outcome(std::string text);
 /// A failure with one text block; details are an empty object.
 tool_outcome failed_outcome(std::string text);
 
-/// Standard base64 with padding.
-std::string base64(std::string_view bytes);
-
 /// An integer argument: fractions are cut off, values beyond the range are
 /// clamped to it; `fallback` when the member is absent or no number.
 int64_t integer_argument(const boost::json::object& arguments,

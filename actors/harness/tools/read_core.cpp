@@ -2,6 +2,7 @@
 
 #include "actors/harness/tools/outcome_core.hpp"
 #include "messages/codec/json_support.hpp"
+#include "messages/text/base64.hpp"
 #include "messages/text/utf8.hpp"
 
 #include <algorithm>
@@ -71,7 +72,7 @@ tool_outcome image_outcome(std::string_view path, const std::string& mime_type,
   content_block image;
   image.kind = block_kind::image;
   image.mime_type = mime_type;
-  image.data = base64(bytes);
+  image.data = text::base64(bytes);
   result.content.push_back(std::move(image));
   return result;
 }
