@@ -68,11 +68,37 @@ private:
       fault_ = std::move(sentence);
   }
 
+  /// A value that is wrong: told with the name of its variable when that set
+  /// it, else with its place in the settings.
+  /// @param what goes on from the name: "is 'x'"
+  /// @param to_do begins small, without the full stop
+  /// @param below pointer into the setting
+  void refuse_value(std::string_view variable, std::string_view setting,
+                    const std::string& what, std::string to_do,
+                    std::string_view below = {}) {
+    auto found = variable.empty() ? std::nullopt : env_.find(variable);
+    if (found)
+      return refuse(found->spelling + ' ' + what + "; " + to_do + '.');
+    if (!to_do.empty() && to_do.front() >= 'a' && to_do.front() <= 'z')
+      to_do.front() = static_cast<char>(to_do.front() - 'a' + 'A');
+    refuse(settings_.fault(setting, what, to_do, below));
+  }
+
+  /// refuse_value of a declared variable.
+  void refuse_value(std::string_view variable, const std::string& what,
+                    std::string to_do) {
+    refuse_value(variable, find_env(variable)->setting, what, std::move(to_do));
+  }
+
   void warn(std::string sentence) { warnings_.push_back(std::move(sentence)); }
 
   void read_variables() {
     for (const auto& row : env_manifest()) {
       auto found = env_.find(row.name);
+      auto spec = row.setting.empty() ? nullptr : find_setting(row.setting);
+      if (found && spec != nullptr && spec->inert)
+        warn(found->spelling
+             + " is set but has no effect in this version; do not rely on it.");
       if (found)
         boot_->variables.emplace(row.name, secret_text{found->text});
       else if (!row.setting.empty())
@@ -101,9 +127,9 @@ private:
       return std::nullopt;
     auto read = read_integer(text, min, max);
     if (!read)
-      refuse(name_of(name) + " is '" + text
-             + "'; it must be a whole number from " + std::to_string(min)
-             + " to " + std::to_string(max) + '.');
+      refuse_value(name, "is '" + text + "'",
+                   "it must be a whole number from " + std::to_string(min)
+                     + " to " + std::to_string(max));
     return read;
   }
 
@@ -128,19 +154,25 @@ private:
   }
 
   void read_sandbox() {
+    constexpr auto possible = "use bwrap (the default) or host";
     auto value = plan_.run.sandbox;
     if (!value) {
-      auto parsed = parse_sandbox_value(layered_.text("sandbox.default"));
+      auto text = layered_.text("sandbox.default");
+      auto parsed = parse_sandbox_value(text);
       if (!parsed)
-        return refuse("The setting sandbox.default in "
-                      + settings_path(boot_->state_dir)
-                      + " is wrong: " + parsed.sentence());
+        return refuse_value({}, "sandbox.default",
+                            "is '" + text + "', which is no sandbox", possible);
       value = std::move(parsed.value);
     }
     auto able = capabilities_of(value->type);
-    if (!able.available)
+    if (!able.available && plan_.run.sandbox)
       refuse("The sandbox " + to_string(*value)
-             + " cannot run in this version; use bwrap (the default) or host.");
+             + " cannot run in this version; " + possible + '.');
+    else if (!able.available)
+      refuse_value({}, "sandbox.default",
+                   "is " + to_string(*value)
+                     + ", which cannot run in this version",
+                   possible);
     if (!able.managed_projection)
       warn("The sandbox " + to_string(*value)
            + " is no boundary: commands of the agent run as this user, so a"
@@ -148,11 +180,18 @@ private:
              " (sandbox.workspace.doorPolicy).");
     boot_->sandbox = std::move(*value);
     boot_->sandbox_read_only = layered_.list("sandbox.bwrap.readOnly");
-    for (const auto& path : boot_->sandbox_read_only)
+    for (size_t i = 0; i < boot_->sandbox_read_only.size(); ++i) {
+      const auto& path = boot_->sandbox_read_only[i];
       if (!path.starts_with('/') || join_path(path, "") == "/")
-        refuse("The setting sandbox.bwrap.readOnly holds '" + path
-               + "'; give absolute paths below /.");
+        refuse_value({}, "sandbox.bwrap.readOnly", "holds '" + path + "'",
+                     "give absolute paths below /", element(i));
+    }
     boot_->container_engine = value_or("CONTAINER_ENGINE", "docker");
+  }
+
+  /// Pointer to an element of a list.
+  static std::string element(size_t index) {
+    return pointer_token(std::to_string(index));
   }
 
   std::string value_or(std::string_view name, std::string_view standard) {
@@ -164,9 +203,7 @@ private:
   access_list read_access(std::string_view variable, std::string_view path) {
     access_list result;
     std::vector<std::string> items;
-    auto name = "the setting " + std::string{path};
     if (auto found = variable.empty() ? std::nullopt : env_.find(variable)) {
-      name = found->spelling;
       std::string_view rest = found->text;
       for (size_t pos = 0; pos <= rest.size();) {
         auto end = std::min(rest.find(',', pos), rest.size());
@@ -177,13 +214,15 @@ private:
     } else {
       items = layered_.list(path);
     }
-    for (auto& item : items) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      auto& item = items[i];
       if (item.empty())
-        refuse(name + " has a blank entry; remove it or write the id.");
+        refuse_value(variable, path, "has a blank entry",
+                     "remove it or write the id", element(i));
       else if (item == "*" && items.size() > 1)
-        refuse(name
-               + " has * beside other entries; * alone lets everybody in,"
-                 " so remove one or the other.");
+        refuse_value(variable, path, "has * beside other entries",
+                     "* alone lets everybody in, so remove one or the other",
+                     element(i));
       else if (item == "*")
         result.everybody = true;
       else
@@ -200,6 +239,7 @@ private:
   void read_platform(platform_id id) {
     platform_config result;
     result.id = id;
+    result.adapter = is_spoken(id);
     auto name = to_string(id);
     auto title = platform_title(id);
     auto is_set = [this](std::string_view variable) {
@@ -217,31 +257,45 @@ private:
     while (!result.api_root.empty() && result.api_root.back() == '/')
       result.api_root.pop_back();
     if (!result.api_root.empty() && !parse_url(result.api_root))
-      refuse(name_of(upper + "_API_ROOT")
-             + " is no URL: " + parse_url(result.api_root).fault + '.');
+      refuse_value(upper + "_API_ROOT",
+                   "is no URL: " + parse_url(result.api_root).fault,
+                   "write one like https://api.example.com");
     result.allow_from =
       read_access(upper + "_ALLOW_FROM", prefix + "allowFrom");
     if (id == platform_id::telegram) {
       result.groups = read_access({}, prefix + "groups");
       result.access = layered_.text(prefix + "access");
     }
-    if (!result.credentials && switched != false
-        && (has_any_credential(id, is_set) || switched == true)) {
+    auto wanted = switched.value_or(has_any_credential(id, is_set));
+    if (!result.adapter
+        && (wanted || (!switched && has_settings("platforms", name)))) {
+      warn(title
+           + " is configured, but this version cannot speak it: its "
+             "conversations keep their files and get no answer.");
+    } else if (wanted && !result.credentials) {
       std::string names;
       for (const auto& missing : result.missing)
         names += (names.empty() ? "" : ", ") + missing;
       warn(title + " waits for its configuration: " + names + " not set.");
-    } else if (result.credentials && result.enabled && !result.adapter) {
-      warn(title + " is configured, but this version has no " + title
-           + " adapter; its conversations keep their files and get no answer.");
     }
     boot_->platforms.push_back(std::move(result));
   }
 
+  /// Whether the settings have members of a group.
+  bool has_settings(std::string_view outer, std::string_view inner) const {
+    auto group = settings_.root().if_contains(outer);
+    auto below = group != nullptr && group->is_object()
+                   ? group->get_object().if_contains(inner)
+                   : nullptr;
+    return below != nullptr && below->is_object()
+           && !below->get_object().empty();
+  }
+
   bool any_platform_active() const {
-    return std::any_of(
-      boot_->platforms.begin(), boot_->platforms.end(),
-      [](const platform_config& x) { return x.enabled && x.credentials; });
+    return std::any_of(boot_->platforms.begin(), boot_->platforms.end(),
+                       [](const platform_config& x) {
+                         return x.adapter && x.enabled && x.credentials;
+                       });
   }
 
   void read_console() {
@@ -252,8 +306,8 @@ private:
     if (!named) {
       named = settings_.text("console.conversation");
       if (named && !is_console_name(*named))
-        refuse("The setting console.conversation is '" + *named
-               + "'; use 1 to 32 characters of a-z, 0-9 and '-'.");
+        refuse_value({}, "console.conversation", "is '" + *named + "'",
+                     "use 1 to 32 characters of a-z, 0-9 and '-'");
     }
     boot_->console_name = named.value_or("local");
     boot_->console =
@@ -261,9 +315,16 @@ private:
       && (machine_.stdin_is_terminal || plan_.run.console.has_value()
           || !any_platform_active());
     if (boot_->headless && !any_platform_active())
-      warn("No chat platform is active and the console is off, so nobody can "
-           "write to this node; set a platform token (see `"
-           + std::string{product::name} + " env`) or leave --headless out.");
+      warn(
+        "No chat platform is active and the console is off, so nobody can "
+        "write to this node; "
+        + std::string{plan_.run.headless ? "leave --headless out"
+                                         : "remove console.headless from "
+                                           "settings.json"}
+        + (std::any_of(chat_platforms.begin(), chat_platforms.end(), is_spoken)
+             ? " or set a platform token (see `" + std::string{product::name}
+                 + " env`)."
+             : std::string{"."}));
   }
 
   void read_http() {
@@ -278,12 +339,13 @@ private:
     if (!url.empty()) {
       auto parts = parse_url(url);
       if (!parts)
-        return refuse(name_of("LINK_URL") + " is no URL: " + parts.fault + '.');
+        return refuse_value("LINK_URL", "is no URL: " + parts.fault,
+                            "write one like https://bot.example.com");
       if ((parts.scheme != "https" && parts.scheme != "http") || parts.has_user
           || parts.has_query)
-        return refuse(name_of("LINK_URL")
-                      + " must look like https://bot.example.com, without "
-                        "user, query or fragment.");
+        return refuse_value("LINK_URL",
+                            "must look like https://bot.example.com",
+                            "write it without user, query or fragment");
       secure = parts.scheme == "https";
       http.public_host = parts.host;
       http.public_url =
@@ -296,9 +358,10 @@ private:
       return;
     http.bind_host = normalize_host_for_bind(host);
     if (!is_safe_bind(http.bind_host, secure))
-      refuse(name_of("LINK_HOST") + " is " + http.bind_host
-             + ", which other machines can reach; that needs LINK_URL with "
-               "https, or bind 127.0.0.1.");
+      refuse_value(
+        "LINK_HOST",
+        "is " + http.bind_host + ", which other machines can reach",
+        "that needs LINK_URL (web.url) with https, or bind 127.0.0.1");
     if (!http.serve)
       warn(name_of("LINK_HOST")
            + " has no effect, because neither LINK_PORT nor LINK_URL is set.");
@@ -314,11 +377,12 @@ private:
     static constexpr std::array<std::string_view, 5> schemes = {
       "http", "https", "socks4", "socks5", "socks5h"};
     if (!parts)
-      refuse(name_of(name) + " is no proxy URL: " + parts.fault + '.');
+      refuse_value(name, "is no proxy URL: " + parts.fault,
+                   "write one like http://proxy.example.com:3128");
     else if (std::find(schemes.begin(), schemes.end(), parts.scheme)
              == schemes.end())
-      refuse(name_of(name)
-             + " must begin with http://, https:// or socks5://.");
+      refuse_value(name, "is a proxy of an unknown kind",
+                   "it must begin with http://, https:// or socks5://");
     return secret_text{std::move(text)};
   }
 
@@ -349,21 +413,24 @@ private:
     auto complete = !observer.tls_ca.empty() && !observer.tls_cert.empty()
                     && !observer.tls_key.empty();
     if (observer.enabled && !is_safe_bind(observer.bind, complete))
-      refuse("The setting observer.bind is " + observer.bind
-             + ", which other machines can reach; that needs observer.tls.ca, "
-               ".cert and .key, or bind 127.0.0.1.");
+      refuse_value({}, "observer.bind",
+                   "is " + observer.bind + ", which other machines can reach",
+                   "that needs observer.tls.ca, .cert and .key, or bind "
+                   "127.0.0.1");
   }
 
   void read_operators() {
     auto found = env_.find("OPERATORS");
     boot_->operators =
       found ? read_csv(found->text) : layered_.list("operators");
-    for (const auto& entry : boot_->operators) {
+    for (size_t i = 0; i < boot_->operators.size(); ++i) {
+      const auto& entry = boot_->operators[i];
       auto colon = entry.find(':');
       auto platform = parse_platform(entry.substr(0, colon));
       if (colon == std::string::npos || colon + 1 == entry.size() || !platform)
-        refuse(name_of("OPERATORS") + " has the entry '" + entry
-               + "'; write <platform>:<userId>, for example telegram:4711.");
+        refuse_value("OPERATORS", "operators", "has the entry '" + entry + "'",
+                     "write <platform>:<userId>, for example telegram:4711",
+                     element(i));
     }
   }
 
@@ -473,6 +540,21 @@ reading<config_snapshot> load_snapshot(file_system& fs,
   take(load_models(fs, models_path(state_dir)), files.models);
   take(load_auth(fs, auth_path(state_dir)), files.auth);
   return result;
+}
+
+std::string check_conversations(file_system& fs, const std::string& state_dir) {
+  auto root = join_path(state_dir, "conversations");
+  auto names = fs.list(root).value;
+  std::sort(names.begin(), names.end());
+  for (const auto& name : names) {
+    auto path = join_path(root, name) + "/settings.json";
+    if (!signature_of(fs, path).present)
+      continue;
+    auto file = load_settings(fs, path, settings_file_kind::conversation);
+    if (!file)
+      return file.fault;
+  }
+  return {};
 }
 
 std::string resolve_state_dir(const cli_plan& plan, const environment& env,

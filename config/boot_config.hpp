@@ -147,6 +147,11 @@ std::string conversation_settings_path(const office& place);
 reading<config_snapshot> load_snapshot(file_system& fs,
                                        const std::string& state_dir);
 
+/// Checks the settings.json of every conversation (decision A11): the first
+/// malformed one ends the boot. Their warnings come when the conversation is
+/// first used. "" or the sentence.
+std::string check_conversations(file_system& fs, const std::string& state_dir);
+
 /// State directory of a plan (decision B10): last flag, then STATE_DIR in its
 /// three spellings, then ~/.bureau; absolute. "" and a fault without any home.
 std::string resolve_state_dir(const cli_plan& plan, const environment& env,

@@ -2,6 +2,7 @@
 
 #include "messages/product.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace bureau::config {
@@ -154,6 +155,9 @@ constexpr std::array groups = {
   group_row{runtime, "Runtime", std::nullopt, ""},
 };
 
+/// Chat platforms with an adapter in this version; it has none yet.
+constexpr std::array<platform_id, 0> spoken = {};
+
 std::string padded(std::string_view text, size_t width) {
   std::string result{text};
   if (result.size() < width)
@@ -232,7 +236,9 @@ std::string env_report(const env_presence& is_set) {
   std::string result;
   for (const auto& group : groups) {
     result += group.title;
-    if (group.platform)
+    if (group.platform && !is_spoken(*group.platform))
+      result += " — not spoken by this version";
+    else if (group.platform)
       result += missing_credentials(*group.platform, is_set).empty()
                   ? " — active"
                   : " — inactive";
@@ -266,6 +272,10 @@ std::string platform_recipe() {
     result += "  " + std::string{group.title} + ": " + names + '\n';
   }
   return result;
+}
+
+bool is_spoken(platform_id platform) {
+  return std::find(spoken.begin(), spoken.end(), platform) != spoken.end();
 }
 
 std::string platform_title(platform_id platform) {

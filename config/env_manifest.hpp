@@ -75,6 +75,9 @@ std::string env_report(const env_presence& is_set);
 /// Which variables would enable a platform, one line each.
 std::string platform_recipe();
 
+/// Whether this version has an adapter for a chat platform.
+bool is_spoken(platform_id platform);
+
 /// Title of a platform in texts: "Slack".
 std::string platform_title(platform_id platform);
 
