@@ -33,50 +33,61 @@ void tell(const std::vector<std::string>& warnings) {
     log::warning("config", warning);
 }
 
-std::string open_state_dir(const config::cli_plan& plan,
+std::string find_state_dir(const config::cli_plan& plan,
                            const config::environment& env, boot_result& result,
                            std::string& state_dir) {
   std::string fault;
   state_dir = config::resolve_state_dir(plan, env, result.machine, fault);
   if (!fault.empty())
     return fault;
-  return os::secure_state_dir(*result.ports.disk, state_dir,
-                              result.machine.euid);
+  return os::check_state_dir(*result.ports.disk, state_dir,
+                             result.machine.euid);
 }
 
+/// Only reads; nothing is made before everything is known to be right.
 std::string read_configuration(const config::cli_plan& plan,
                                const config::environment& env,
                                const std::string& state_dir,
-                               boot_result& result) {
-  auto files = config::load_snapshot(*result.ports.disk, state_dir);
+                               boot_result& result,
+                               std::vector<std::string>& warnings) {
+  auto& disk = *result.ports.disk;
+  auto files = config::load_snapshot(disk, state_dir);
   if (!files)
     return files.fault;
+  if (auto fault = config::check_conversations(disk, state_dir); !fault.empty())
+    return fault;
   result.files = std::move(files.value);
   auto made = config::make_boot_config(plan, state_dir, env,
                                        *result.files.settings, result.machine);
   if (!made)
     return made.fault;
   result.config = std::move(made.value);
-  log::set_level(level_of(result.config->log_level));
-  if (!result.config->log_file.empty()
-      && !log::to_file(result.config->log_file))
-    return "cannot write the log file " + result.config->log_file
-           + "; choose another --log";
-  tell(files.warnings);
-  tell(made.warnings);
-  return {};
+  warnings = std::move(files.warnings);
+  warnings.insert(warnings.end(), made.warnings.begin(), made.warnings.end());
+  return config::check_placement_on_disk(disk, state_dir,
+                                         result.config->workspace_root);
 }
 
-std::string place_workspace(const boot_result& result) {
+std::string make_directories(const boot_result& result) {
   const auto& boot = *result.config;
   auto& disk = *result.ports.disk;
-  if (auto fault = config::check_placement(boot.state_dir, boot.workspace_root);
+  if (auto fault =
+        os::secure_state_dir(disk, boot.state_dir, result.machine.euid);
       !fault.empty())
     return fault;
   if (auto fault = config::prepare_workspace(disk, boot); !fault.empty())
     return fault;
+  // Once more: now both are really there.
   return config::check_placement_on_disk(disk, boot.state_dir,
                                          boot.workspace_root);
+}
+
+std::string open_log(const config::boot_config& boot) {
+  log::set_level(level_of(boot.log_level));
+  if (!boot.log_file.empty() && !log::to_file(boot.log_file))
+    return "cannot write the log file " + boot.log_file
+           + "; choose another --log";
+  return {};
 }
 
 std::string take_lock(boot_result& result) {
@@ -159,13 +170,17 @@ std::string prepare(const config::cli_plan& plan,
   result.ports.chance = std::make_shared<os::system_entropy>();
   result.machine = os::read_machine_facts(*result.ports.disk);
   std::string state_dir;
-  if (auto fault = open_state_dir(plan, env, result, state_dir); !fault.empty())
+  std::vector<std::string> warnings;
+  if (auto fault = find_state_dir(plan, env, result, state_dir); !fault.empty())
     return fault;
-  if (auto fault = read_configuration(plan, env, state_dir, result);
+  if (auto fault = read_configuration(plan, env, state_dir, result, warnings);
       !fault.empty())
     return fault;
-  if (auto fault = place_workspace(result); !fault.empty())
+  if (auto fault = make_directories(result); !fault.empty())
     return fault;
+  if (auto fault = open_log(*result.config); !fault.empty())
+    return fault;
+  tell(warnings);
   if (auto fault = take_lock(result); !fault.empty())
     return fault;
   if (auto fault = replay(result); !fault.empty())

@@ -43,8 +43,9 @@ struct boot_result {
   kit::log::line_sink log_tee;
 };
 
-/// Runs the steps: state directory, configuration files, placement, lock,
-/// journal replay, migration, sandbox detection.
+/// Runs the steps: configuration files, placement, directories, log, lock,
+/// journal replay, migration, sandbox detection. Nothing is made on the disk
+/// before the configuration is known to be right.
 /// @return empty, or the sentence that ends the boot with exit code 1
 std::string prepare(const config::cli_plan& plan,
                     const config::environment& env, boot_result& result);

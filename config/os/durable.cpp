@@ -319,14 +319,11 @@ size_t sweep_stale_temporaries(file_system& fs, const std::string& dir,
   return removed;
 }
 
-std::string secure_state_dir(file_system& fs, const std::string& path,
-                             uid_t euid) {
+std::string check_state_dir(file_system& fs, const std::string& path,
+                            uid_t euid) {
   auto seen = fs.stat_name(path);
-  if (!seen && seen.error == ENOENT) {
-    if (auto fault = ensure_directory(fs, path, 0700))
-      return "The state directory cannot be made: " + describe(fault) + '.';
-    seen = fs.stat_name(path);
-  }
+  if (seen.error == ENOENT)
+    return {};
   if (!seen)
     return "The state directory " + path
            + " cannot be used: " + errno_text(seen.error) + '.';
@@ -354,6 +351,14 @@ std::string secure_state_dir(file_system& fs, const std::string& path,
            + "; start it as the owner or choose another directory with "
              "--state-dir.";
   return {};
+}
+
+std::string secure_state_dir(file_system& fs, const std::string& path,
+                             uid_t euid) {
+  if (fs.stat_name(path).error == ENOENT)
+    if (auto fault = ensure_directory(fs, path, 0700))
+      return "The state directory cannot be made: " + describe(fault) + '.';
+  return check_state_dir(fs, path, euid);
 }
 
 } // namespace bureau::os

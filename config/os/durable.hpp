@@ -114,9 +114,13 @@ size_t sweep_stale_temporaries(file_system& fs, const std::string& dir,
 /// Whether a name is `.<base>.<pid>.<16 hex>.tmp`; an empty base fits all.
 bool is_temporary_name(std::string_view name, std::string_view base);
 
-/// The state directory must be ours alone (note 05, F2): created 0700 when it
-/// is absent, no symbolic link, a directory, not world-writable, owned by
-/// `euid`. Answers "" or the sentence for the person who starts the node.
+/// A state directory that is there must be ours alone (note 05, F2): no
+/// symbolic link, a directory, not world-writable, owned by `euid`. Answers ""
+/// or the sentence for the person who starts the node; an absent one is fine.
+std::string check_state_dir(file_system& fs, const std::string& path,
+                            uid_t euid);
+
+/// check_state_dir, after making an absent directory with mode 0700.
 std::string secure_state_dir(file_system& fs, const std::string& path,
                              uid_t euid);
 

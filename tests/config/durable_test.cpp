@@ -207,6 +207,8 @@ TEST_CASE_FIXTURE(disk, "only temporaries of dead writers are swept") {
 
 TEST_CASE_FIXTURE(disk, "the state directory must be ours alone") {
   auto me = ::geteuid();
+  CHECK(os::check_state_dir(fs, dir / "s/t", me) == "");
+  CHECK_FALSE(fs.stat_name(dir / "s"));
   CHECK(os::secure_state_dir(fs, dir / "s/t", me) == "");
   CHECK(mode_of("s") == 0700);
   CHECK(mode_of("s/t") == 0700);

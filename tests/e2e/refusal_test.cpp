@@ -90,6 +90,73 @@ TEST_CASE("the state directory must not lie inside the workspace") {
   INFO(run.err);
   CHECK(run.code == 1);
   CHECK(contains(run.err, "workspace"));
+  CHECK_FALSE(std::filesystem::exists(place.state));
+}
+
+TEST_CASE("a wrong setting of any kind is one line with its place") {
+  for (auto settings :
+       {R"({"sandbox":{"default":"foo"}})",
+        R"({"sandbox":{"default":"image:x"}})",
+        R"({"console":{"conversation":"A B"}})", R"({"operators":["irc:1"]})",
+        R"({"web":{"url":"ftp://x"}})", R"({"http":{"proxy":"gopher://x"}})"}) {
+    CAPTURE(settings);
+    home place;
+    write_file(place.state + "/settings.json", settings);
+    std::filesystem::permissions(place.state,
+                                 std::filesystem::perms::owner_all);
+    auto run = place.converse("hello\n");
+    INFO(run.err);
+    CHECK(run.code == 1);
+    CHECK(contains(run.err, place.state + "/settings.json:1:"));
+    CHECK(lines_of(run.err).size() == 1);
+  }
+}
+
+TEST_CASE("a malformed file of a conversation stops the start") {
+  home place;
+  auto path =
+    place.state
+    + "/conversations/v1-console-local-aeb48c12d1f82266/settings.json";
+  write_file(path, "{\n  \"queue\": {\"cap\": 0}\n}\n");
+  std::filesystem::permissions(place.state, std::filesystem::perms::owner_all);
+  auto run = place.converse("hello\n");
+  INFO(run.err);
+  CHECK(run.code == 1);
+  CHECK(run.out.empty());
+  CHECK(contains(run.err, path + ":2:20: "));
+}
+
+TEST_CASE("a platform that cannot be spoken does not silence the node") {
+  home place;
+  place.environment["TELEGRAM_BOT_TOKEN"] = "1:token";
+  auto run = place.converse("run: echo still here\n");
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "still here"));
+  CHECK(count(run.err, "Telegram") == 1);
+  CHECK(contains(run.err, "this version cannot speak it"));
+}
+
+TEST_CASE("a headless node without a platform warns once") {
+  home place;
+  program node{place.command({"--headless"}), place.environment};
+  REQUIRE(node.read_error_until("ready"));
+  node.signal(SIGTERM);
+  CHECK(node.wait() == 0);
+  CHECK(count(node.err(), "leave --headless out") == 1);
+  CHECK_FALSE(contains(node.err(), "token"));
+  CHECK(count(node.err(), "platform") == 1);
+}
+
+TEST_CASE("the bound on a message is the one of the settings") {
+  home place;
+  write_file(place.state + "/settings.json",
+             R"({"intake":{"maxTextBytes":1024}})");
+  auto run = place.converse(std::string(3000, 'x') + "\n");
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(contains(place.log(), std::string(1024, 'x')));
+  CHECK_FALSE(contains(place.log(), std::string(1025, 'x')));
 }
 
 TEST_CASE("a second node on one state directory names the first") {
