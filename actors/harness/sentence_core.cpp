@@ -1,7 +1,10 @@
 #include "actors/harness/sentence_core.hpp"
 
+#include "messages/limits.hpp"
+
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string_view>
 
 namespace bureau::harness {
@@ -9,6 +12,8 @@ namespace bureau::harness {
 namespace {
 
 constexpr size_t code_shown = 64;
+
+constexpr uint32_t first_failing_status = 300;
 
 std::string lower(std::string_view text) {
   std::string result{text};
@@ -26,7 +31,8 @@ bool is_word(char c) {
 /// " (HTTP 429, rate_limit_error)"; a code that is no plain word is left out.
 std::string facts_of(const model_error& failure) {
   std::string result;
-  if (failure.http_status != 0)
+  // The status of an answer that began well says nothing.
+  if (failure.http_status >= first_failing_status)
     result = "HTTP " + std::to_string(failure.http_status);
   const auto& code = failure.code;
   if (!code.empty() && code.size() <= code_shown
@@ -40,6 +46,30 @@ std::string after_tries(int retries) {
     return {};
   return ", also after " + std::to_string(retries)
          + (retries == 1 ? " retry" : " retries");
+}
+
+/// 5400000 → "90 minutes"; rounded up, so that nobody comes too early.
+std::string wait_text(int64_t ms) {
+  constexpr int64_t minute_ms = 60'000;
+  constexpr int64_t hour_ms = 60 * minute_ms;
+  constexpr int64_t long_wait_ms = 2 * hour_ms;
+  auto unit_ms = ms > long_wait_ms ? hour_ms : minute_ms;
+  auto count = (ms + unit_ms - 1) / unit_ms;
+  auto text = std::to_string(count);
+  text += unit_ms == hour_ms ? " hour" : " minute";
+  return count == 1 ? text : text + "s";
+}
+
+/// The end of a sentence: a wait that our retries could not sit out, or what
+/// else to do.
+std::string when_again(const model_error& failure, const std::string& tries,
+                       const char* otherwise) {
+  constexpr int64_t cap_ms =
+    std::chrono::milliseconds{limits::model_retry_cap}.count();
+  if (failure.retry_after_ms <= cap_ms)
+    return tries + otherwise;
+  return tries + (tries.empty() ? "" : ",") + " and asks to wait "
+         + wait_text(failure.retry_after_ms) + ". Send the message again then.";
 }
 
 std::string host_of(std::string_view url) {
@@ -77,11 +107,13 @@ std::string model_failure_sentence(const model_descriptor& model,
     return provider + " says that the account has no quota left" + facts
            + ". Add credit there or choose another model.";
   case model_error_class::rate_limit:
-    return provider + " limits the rate of requests" + facts + tries
-           + ". Try again in a minute.";
+    return provider + " limits the rate of requests" + facts
+           + when_again(failure, tries, ". Try again in a minute.");
   case model_error_class::overloaded:
-    return provider + " is overloaded" + facts + tries
-           + ". Try again in a few minutes or choose another model.";
+    return provider + " is overloaded" + facts
+           + when_again(failure, tries,
+                        ". Try again in a few minutes or choose another "
+                        "model.");
   case model_error_class::overflow:
     return "This conversation is too long for the model " + model.id
            + ". Start a new session with /new or choose a model with a larger "
@@ -94,8 +126,8 @@ std::string model_failure_sentence(const model_descriptor& model,
     return provider + " does not know the model " + model.id + facts
            + ". Choose another model in the settings.";
   case model_error_class::server:
-    return provider + " had an internal error" + facts + tries
-           + ". Try again in a few minutes.";
+    return provider + " had an internal error" + facts
+           + when_again(failure, tries, ". Try again in a few minutes.");
   case model_error_class::network:
     return "The connection to the model provider " + model.provider + " failed"
            + facts + tries

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 using namespace bureau;
 using namespace bureau::e2e;
 
@@ -36,6 +39,61 @@ void answers_from_the_model(const std::string& api) {
   CHECK(contains(session, "\"model\":\"tiny\""));
   CHECK(contains(mock.journal(), "\"stream\":true"));
 }
+
+/// Instants of the requests that came in, Unix milliseconds.
+std::vector<int64_t> times_of(const provider& mock) {
+  const std::string mark = "\"timestamp\":";
+  auto journal = mock.journal();
+  std::vector<int64_t> result;
+  for (auto at = journal.find(mark); at != std::string::npos;
+       at = journal.find(mark, at + 1))
+    result.push_back(std::atoll(journal.c_str() + at + mark.size()));
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+/// A provider that speaks Anthropic's api and sends, as its first answer, a
+/// stream with a broken event in its middle.
+class stumbling_provider {
+public:
+  stumbling_provider() {
+    REQUIRE(server_.read_until("\n"));
+    url_ =
+      "http://127.0.0.1:" + server_.out().substr(0, server_.out().find('\n'));
+  }
+  const std::string& url() const { return url_; }
+
+private:
+  static constexpr const char* script = R"js(
+const event = (type, rest) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
+const delta = (text) => event('content_block_delta',
+  { index: 0, delta: { type: 'text_delta', text } });
+const begin = event('message_start', { message: { id: 'm', model: 'tiny',
+    usage: { input_tokens: 1, output_tokens: 1 } } })
+  + event('content_block_start',
+    { index: 0, content_block: { type: 'text', text: '' } });
+const end = event('content_block_stop', { index: 0 })
+  + event('message_delta', { delta: { stop_reason: 'end_turn' },
+    usage: { output_tokens: 2 } })
+  + event('message_stop', {});
+let asked = 0;
+require('http').createServer((request, response) => {
+  request.resume();
+  request.on('end', () => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    response.end(asked++ > 0
+      ? begin + delta('well put') + end
+      : begin + delta('half a')
+        + 'event: content_block_delta\ndata: {"type":"content_bl\n\n'
+        + delta(' never seen') + end);
+  });
+}).listen(0, '127.0.0.1', function () { console.log(this.address().port); });
+)js";
+
+  program server_{{"/usr/bin/env", "node", "-e", script}};
+  std::string url_;
+};
 
 void uses_a_tool(const std::string& api) {
   provider mock{R"json({"fixtures":[
@@ -101,7 +159,7 @@ TEST_CASE("a rate limit is waited out") {
   provider mock{R"({"fixtures":[
     {"match":{"userMessage":"hello","sequenceIndex":0},
      "response":{"error":{"message":"Rate limited","type":"rate_limit_error"},
-                 "status":429,"retryAfter":1}},
+                 "status":429,"retryAfter":4}},
     {"match":{"userMessage":"hello"},"response":{"content":"now it works"}}]})"};
   model_home place{mock.url(), "openai-completions"};
   auto run = place.converse("hello\n");
@@ -109,6 +167,11 @@ TEST_CASE("a rate limit is waited out") {
   CHECK(run.code == 0);
   CHECK(contains(run.out, "now it works"));
   CHECK(count(run.out, "now it works") == 1);
+  // Our own first pause is at most 2.5 s: the provider's wish counts.
+  auto times = times_of(mock);
+  REQUIRE(times.size() == 2);
+  CHECK(times[1] - times[0] >= 3900);
+  CHECK(count(run.err, "lab/tiny failed: rate_limit, HTTP 429") == 1);
 }
 
 TEST_CASE("a stream that is cut is asked for again") {
@@ -151,7 +214,48 @@ TEST_CASE("malformed data ends in a clear sentence and a usable session") {
   CHECK(run.code == 0);
   CHECK(contains(run.out, "all is well"));
   CHECK_FALSE(contains(run.out, "never seen"));
+  CHECK(count(run.out, "The model provider lab sent a reply that could not be "
+                       "read, also after 3 retries. Try again or choose "
+                       "another model.")
+        == 1);
+  CHECK(count(run.err, "lab/tiny failed: protocol") == 4);
   CHECK(lines_of(place.log()).size() == 4);
+}
+
+TEST_CASE("a malformed event in an Anthropic stream is asked for again") {
+  stumbling_provider mock;
+  model_home place{mock.url(), "anthropic-messages"};
+  auto run = place.converse("garbage\nhello\n");
+  INFO(run.out);
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(count(run.out, "well put") == 2);
+  CHECK_FALSE(contains(run.out, "never seen"));
+  CHECK(count(run.err, "lab/tiny failed: protocol") == 1);
+  for (const auto& line : lines_of(place.session()))
+    CHECK(json::parse(line));
+}
+
+TEST_CASE("a provider that cannot be called is said, and does not win") {
+  home place;
+  write_file(place.state + "/models.json",
+             R"({"providers":{"lab":{"api":"openai-completions",
+  "models":[{"id":"tiny"}]}}})");
+  auto run = place.converse("run: echo offline\n");
+  INFO(run.err);
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "offline"));
+  CHECK(count(run.err, place.state
+                         + "/models.json:1:21: the provider lab is "
+                           "not used")
+        == 1);
+  write_file(place.state + "/settings.json",
+             R"({"llm":{"provider":"lab","model":"tiny"}})");
+  run = place.converse("hello\n");
+  INFO(run.out);
+  CHECK(contains(run.out, place.state
+                            + "/models.json has /providers/lab: "
+                              "baseUrl is not set."));
 }
 
 TEST_CASE("a refused key is said to the user, without the key") {
@@ -175,6 +279,7 @@ TEST_CASE("an unreachable provider is said, logged, and the session goes on") {
   INFO(run.err);
   CHECK(run.code == 0);
   CHECK(contains(run.out, "lab"));
+  CHECK(count(run.err, "lab/tiny failed: network") == 4);
   CHECK(lines_of(place.log()).size() == 2);
   for (const auto& line : lines_of(place.session()))
     CHECK(json::parse(line));

@@ -162,6 +162,11 @@ TEST_CASE("sentences name what failed and keep what a provider sent out") {
   CHECK(model_failure_sentence(model, failure, "said sk-123", 1)
         == "The connection to the model provider my-llm.v2 failed, also after "
            "1 retry. Check the network of this host, then try again.");
+  failure.error = model_error_class::truncated;
+  failure.http_status = 200;
+  CHECK(model_failure_sentence(model, failure, "said sk-123", 0)
+        == "The reply of the model provider my-llm.v2 broke off before its "
+           "end. Try again.");
   CHECK(credential_sentence(model).find("MY_LLM_V2_API_KEY")
         != std::string::npos);
 }
@@ -178,6 +183,50 @@ TEST_CASE("what this side found wrong is told as it was found") {
   // A failure without words still has a sentence.
   CHECK(model_failure_sentence(model, failure, "", 0).find("lab")
         != std::string::npos);
+}
+
+TEST_CASE("a wait that no retry could sit out is told") {
+  struct row {
+    model_error_class error;
+    int64_t retry_after_ms;
+    int retries;
+    std::string expected;
+  };
+  const auto rate = model_error_class::rate_limit;
+  const row rows[] = {
+    {rate, 0, 3,
+     "limits the rate of requests (HTTP 429), also after 3 retries. Try again "
+     "in a minute."},
+    {rate, 60'000, 3,
+     "limits the rate of requests (HTTP 429), also after 3 retries. Try again "
+     "in a minute."},
+    {rate, 61'000, 3,
+     "limits the rate of requests (HTTP 429), also after 3 retries, and asks "
+     "to wait 2 minutes. Send the message again then."},
+    {rate, 3'600'000, 3,
+     "limits the rate of requests (HTTP 429), also after 3 retries, and asks "
+     "to wait 60 minutes. Send the message again then."},
+    {rate, 7'200'001, 0,
+     "limits the rate of requests (HTTP 429) and asks to wait 3 hours. Send "
+     "the message again then."},
+    {model_error_class::overloaded, 300'000, 3,
+     "is overloaded (HTTP 429), also after 3 retries, and asks to wait 5 "
+     "minutes. Send the message again then."},
+    {model_error_class::server, 300'000, 1,
+     "had an internal error (HTTP 429), also after 1 retry, and asks to wait 5 "
+     "minutes. Send the message again then."},
+  };
+  model_descriptor model;
+  model.provider = "lab";
+  for (const auto& row : rows) {
+    CAPTURE(row.retry_after_ms);
+    model_error failure;
+    failure.error = row.error;
+    failure.http_status = 429;
+    failure.retry_after_ms = row.retry_after_ms;
+    CHECK(model_failure_sentence(model, failure, "", row.retries)
+          == "The model provider lab " + row.expected);
+  }
 }
 
 TEST_CASE("a partial message grows with its stream") {
