@@ -7,6 +7,7 @@
 #include "messages/text/utf8.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace bureau::offices {
 
@@ -275,12 +276,27 @@ registry_change mark_failed(registry_state& state, std::string_view raw_id,
   return {{}, true};
 }
 
-bool complete_inventory(registry_state& state, std::string_view now) {
-  auto changed = false;
+std::vector<office_address> missing_offices(const registry_state& state) {
+  std::unordered_set<office_address> missing;
   for (auto& record : state.migrations)
     if (record.status == migration_status::committed)
-      changed |= record_office(state, {*record.owner, record.raw_id}, now);
-  return changed;
+      missing.insert({*record.owner, record.raw_id});
+  if (!missing.empty())
+    for (auto& record : state.offices)
+      missing.erase(record.address);
+  std::vector<office_address> result;
+  for (auto& record : state.migrations)
+    if (record.status == migration_status::committed
+        && missing.erase({*record.owner, record.raw_id}) > 0)
+      result.push_back({*record.owner, record.raw_id});
+  return result;
+}
+
+bool complete_inventory(registry_state& state, std::string_view now) {
+  auto missing = missing_offices(state);
+  for (auto& address : missing)
+    state.offices.push_back({std::move(address), std::string{now}});
+  return !missing.empty();
 }
 
 owner_lookup resolve_owned_address(const registry_state& state,

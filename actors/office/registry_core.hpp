@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// What may happen to the office registry, decided without touching a disk
 /// (office note, sections 5.5 and 6). Instants are ISO-8601 UTC texts.
@@ -72,6 +73,10 @@ registry_change mark_committed(registry_state& state, std::string_view raw_id,
 /// → failed; terminal, the first reason stays.
 registry_change mark_failed(registry_state& state, std::string_view raw_id,
                             std::string_view reason, std::string_view now);
+
+/// Offices of committed migrations that have no record, in order; linear, for
+/// every boot asks.
+std::vector<office_address> missing_offices(const registry_state& state);
 
 /// Adds the office records that committed migrations lack.
 bool complete_inventory(registry_state& state, std::string_view now);

@@ -128,8 +128,7 @@ std::string registry_store::fail(std::string_view raw_id,
 }
 
 std::string registry_store::complete() {
-  auto copy = state_;
-  if (!complete_inventory(copy, ""))
+  if (missing_offices(state_).empty())
     return {};
   return mutate([&](registry_state& state, std::string_view now) {
     return registry_change{{}, complete_inventory(state, now)};

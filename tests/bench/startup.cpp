@@ -1,6 +1,7 @@
 // How fast a node starts and how little it needs: time from exec to the first
 // `GET /health` that answers 200, and the memory of the idle process; then the
-// same with offices in the registry, all of them dormant.
+// same with offices in the registry, all of them dormant, and with as many that
+// came from an older version.
 //
 //   bench_startup [RUNS] [OFFICES]
 #include "messages/codec/registry_file.hpp"
@@ -102,13 +103,13 @@ double spawn_yardstick() {
 /// A state directory of a benchmark, removed at its end.
 class place {
 public:
-  explicit place(size_t offices) {
+  explicit place(size_t offices, bool migrated = false) {
     char directory[] = "/tmp/bureau-bench-XXXXXX";
     if (::mkdtemp(directory) == nullptr)
       std::abort();
     directory_ = directory;
     if (offices > 0)
-      furnish(offices);
+      furnish(offices, migrated);
   }
   place(const place&) = delete;
   place& operator=(const place&) = delete;
@@ -117,18 +118,36 @@ public:
   std::string state() const { return directory_ + "/state"; }
 
 private:
-  void furnish(size_t offices) {
+  static bureau::migration_record
+  finished_move(const bureau::workspace& ws,
+                const bureau::office_record& record, const std::string& dir) {
+    bureau::migration_record move;
+    move.raw_id = record.address.conversation_id;
+    move.source_dir = ws.root + "/" + move.raw_id;
+    move.workspace_root = ws.root;
+    move.owner = record.address.platform;
+    move.target_dir = dir;
+    move.status = bureau::migration_status::committed;
+    move.updated_at = record.recorded_at;
+    return move;
+  }
+
+  void furnish(size_t offices, bool migrated) {
     using namespace bureau;
     auto ws = make_workspace(state() + "/workspace", state());
     std::filesystem::create_directories(ws.root);
     std::filesystem::permissions(state(), std::filesystem::perms::owner_all);
     registry_state registry;
+    registry.enabled_platforms.push_back(platform_id::slack);
     for (size_t i = 0; i < offices; ++i) {
       office_record record;
       record.address = {platform_id::slack,
                         "C" + std::to_string(1'000'000 + i)};
       record.recorded_at = "2026-01-01T00:00:00.000Z";
-      std::filesystem::create_directory(make_office(ws, record.address).dir);
+      auto dir = make_office(ws, record.address).dir;
+      std::filesystem::create_directory(dir);
+      if (migrated)
+        registry.migrations.push_back(finished_move(ws, record, dir));
       registry.offices.push_back(std::move(record));
     }
     std::ofstream file{state() + "/office-registry.json"};
@@ -230,12 +249,15 @@ int main(int argc, char** argv) {
   std::vector<double> yardstick;
   table empty;
   table furnished;
+  table migrated;
   place many{static_cast<size_t>(offices)};
+  place moved{static_cast<size_t>(offices), true};
   for (int i = 0; i < runs; ++i) {
     yardstick.push_back(spawn_yardstick());
     place fresh{0};
     empty.add(measure(binary, fresh.state()));
     furnished.add(measure(binary, many.state()));
+    migrated.add(measure(binary, moved.state()));
   }
   std::printf("idle `bureau run --headless`, %d runs\n", runs);
   std::printf("%-22s %8s %8s %8s\n", "", "min", "median", "max");
@@ -257,5 +279,11 @@ int main(int argc, char** argv) {
               added <= 150 ? "met" : "MISSED");
   std::printf("resident each office   %8.0f bytes  target < 1000  %s\n", bytes,
               bytes < 1000 ? "met" : "MISSED");
+  std::printf("with %d offices of an older version\n", offices);
+  print("exec to /health 200", "ms", migrated.start, 0);
+  print("resident memory", "MB", migrated.resident, 0);
+  added = percentile(migrated.start, 0.5) - percentile(empty.start, 0.5);
+  std::printf("added to the start     %8.1f ms   target <= 150  %s\n", added,
+              added <= 150 ? "met" : "MISSED");
   return 0;
 }

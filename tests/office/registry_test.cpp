@@ -370,3 +370,23 @@ TEST_CASE("a raw id names an office for the operator") {
   CHECK(contains(resolve_owned_address(state, "900100").fault,
                  "several platforms"));
 }
+
+TEST_CASE("offices of finished migrations join the inventory, once") {
+  registry_state state;
+  for (auto id : {"C3", "C1", "C2"}) {
+    migration_record record;
+    record.raw_id = id;
+    record.owner = slack;
+    record.status = migration_status::committed;
+    state.migrations.push_back(record);
+  }
+  state.migrations[2].status = migration_status::failed;
+  record_office(state, {discord, "C3"}, "old");
+  CHECK(missing_offices(state)
+        == std::vector<office_address>{{slack, "C3"}, {slack, "C1"}});
+  CHECK(complete_inventory(state, "new"));
+  CHECK_FALSE(complete_inventory(state, "newer"));
+  REQUIRE(state.offices.size() == 3);
+  CHECK(state.offices[1] == office_record{{slack, "C3"}, "new"});
+  CHECK(state.offices[2] == office_record{{slack, "C1"}, "new"});
+}
