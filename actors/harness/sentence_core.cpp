@@ -48,16 +48,15 @@ std::string after_tries(int retries) {
          + (retries == 1 ? " retry" : " retries");
 }
 
-/// 5400000 → "90 minutes"; rounded up, so that nobody comes too early.
+/// Rounded up, so that nobody comes too early: 5400000 → "90 minutes".
+/// @param ms more than a minute
 std::string wait_text(int64_t ms) {
   constexpr int64_t minute_ms = 60'000;
   constexpr int64_t hour_ms = 60 * minute_ms;
-  constexpr int64_t long_wait_ms = 2 * hour_ms;
-  auto unit_ms = ms > long_wait_ms ? hour_ms : minute_ms;
-  auto count = (ms + unit_ms - 1) / unit_ms;
-  auto text = std::to_string(count);
-  text += unit_ms == hour_ms ? " hour" : " minute";
-  return count == 1 ? text : text + "s";
+  auto hours = ms > 2 * hour_ms;
+  auto unit_ms = hours ? hour_ms : minute_ms;
+  return std::to_string((ms + unit_ms - 1) / unit_ms)
+         + (hours ? " hours" : " minutes");
 }
 
 /// The end of a sentence: a wait that our retries could not sit out, or what
