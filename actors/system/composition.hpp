@@ -25,6 +25,8 @@ struct runtime {
   registry_actor registry;
   settings_actor settings;
   offices_actor offices;
+  /// Empty without an HTTP server.
+  portal_actor portal;
   /// ^C for a console; empty without one.
   std::atomic<std::shared_ptr<std::function<void()>>> console_interrupt;
   bool interactive = false;

@@ -82,6 +82,8 @@ struct node_state {
       });
     for (const auto& service : plan.critical)
       self->monitor(service.handle);
+    for (const auto& actor : plan.watched)
+      self->monitor(actor.handle);
     adapters_starting = plan.adapters.size();
     if (adapters_starting == 0)
       become_ready();
@@ -144,15 +146,19 @@ struct node_state {
   void service_died(const caf::actor_addr& source, const caf::error& reason) {
     if (stage == phase::stopping || stage == phase::ended)
       return;
-    for (const auto& service : plan.critical) {
-      if (service.handle.address() != source)
-        continue;
-      kit::log::error("node", service.label + " ended (" + sentence_of(reason)
-                                + "); the node shuts down");
-      exit_code = 1;
-      begin_shutdown("failure of " + service.label);
+    std::string label;
+    for (const auto& service : plan.critical)
+      if (service.handle.address() == source)
+        label = service.label;
+    for (const auto& actor : plan.watched)
+      if (actor.handle.address() == source)
+        label = actor.label;
+    if (label.empty())
       return;
-    }
+    kit::log::error("node", label + " ended (" + sentence_of(reason)
+                              + "); the node shuts down");
+    exit_code = 1;
+    begin_shutdown("failure of " + label);
   }
 
   void count_restart(const std::string& role) {

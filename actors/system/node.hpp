@@ -22,6 +22,13 @@ struct critical_service {
   status_actor handle;
 };
 
+/// An actor without a status of its own whose death counts like that of a
+/// critical service.
+struct watched_actor {
+  std::string label;
+  caf::actor handle;
+};
+
 /// A service that is asked to stop after everything above it has ended.
 struct closing_service {
   std::string label;
@@ -39,6 +46,7 @@ struct adapter_plan {
 /// Everything the node looks after.
 struct node_plan {
   std::vector<critical_service> critical;
+  std::vector<watched_actor> watched;
   offices_actor offices;
   std::vector<adapter_plan> adapters;
   /// In the order in which they stop.

@@ -122,12 +122,16 @@ struct node_story : test::node_fixture {
   service_actor files =
     kit::spawn_stateful<service_actor, scripted_service_state>(
       *system, story, std::string{"files"});
+  service_actor portal =
+    kit::spawn_stateful<service_actor, scripted_service_state>(
+      *system, story, std::string{"portal"});
   adapter_service_actor adapter;
   node_control_actor node;
 
   void boot(bool with_adapter = true) {
     system::node_plan plan;
     plan.critical = {{"journal", journal}};
+    plan.watched = {{"portal", caf::actor_cast<caf::actor>(portal)}};
     plan.offices = kit::spawn_stateful<offices_actor, scripted_offices_state>(
       *system, story);
     plan.closing = {{"journal", journal}, {"files", files}};
@@ -324,6 +328,18 @@ TEST_CASE_FIXTURE(node_story,
   story->lines.clear();
   self->send_exit(journal, caf::exit_reason::kill);
   settle();
+  CHECK(story->lines.front() == "main stopping");
+  CHECK(story->lines.back() == "main finished");
+  CHECK(story->exit_code == 1);
+}
+
+TEST_CASE_FIXTURE(node_story,
+                  "the death of a watched actor ends the node in order") {
+  boot();
+  story->lines.clear();
+  self->send_exit(portal, caf::exit_reason::kill);
+  settle();
+  REQUIRE_FALSE(story->lines.empty());
   CHECK(story->lines.front() == "main stopping");
   CHECK(story->lines.back() == "main finished");
   CHECK(story->exit_code == 1);
