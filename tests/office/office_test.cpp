@@ -794,7 +794,7 @@ TEST_CASE("/new begins a fresh session and is answered at once") {
   CHECK(node.sessions->tickets.empty());
   CHECK(world.shown
         == texts(3, "Conversation reset. Send a new message to start fresh."));
-  CHECK(world.ledger().back() == "m2 sent command");
+  CHECK(world.ledger().back() == "m2 sent(command)");
   CHECK(world.log().back().reply_to == "m2");
   CHECK(node.describe().open_entries == 0);
   // Its end lets the next message through.
@@ -832,5 +832,5 @@ TEST_CASE("a reset that a restart interrupted is carried out by the next") {
   }
   office_node node{world};
   CHECK(node.sessions->resets == texts{"local"});
-  CHECK(world.ledger().back() == "m1 sent command");
+  CHECK(world.ledger().back() == "m1 sent(command)");
 }
