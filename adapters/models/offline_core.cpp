@@ -24,6 +24,9 @@ constexpr std::string_view plain_help =
   "No language model is configured for me, so I cannot answer. Whoever runs "
   "me has to describe a provider in models.json or to give a key in "
   "auth.json or the environment.";
+/// Text of an answer that nobody gets to see.
+constexpr std::string_view silence = "[SILENT]";
+constexpr int64_t hour_ms = 3'600'000;
 /// Longest label of a call.
 constexpr size_t label_bytes = 60;
 
@@ -170,6 +173,18 @@ void answer_console(const model_request& request, entropy& ids,
     answer.content.insert(answer.content.begin(), text_block(said));
 }
 
+/// Whether this session was told within the last hour that there is no model.
+bool told_lately(const std::vector<transcript_message>& messages,
+                 int64_t now_ms) {
+  return std::any_of(messages.rbegin(), messages.rend(),
+                     [now_ms](const transcript_message& message) {
+                       return message.role == message_role::assistant
+                              && message.timestamp_ms > now_ms - hour_ms
+                              && message.timestamp_ms <= now_ms
+                              && text_of(message) == plain_help;
+                     });
+}
+
 } // namespace
 
 std::optional<attributed_text> parse_attribution(std::string_view line) {
@@ -236,7 +251,8 @@ transcript_message offline_answer(const model_request& request, entropy& ids,
   auto after_tools =
     !messages.empty() && messages.back().role == message_role::tool_result;
   if (request.platform != console_platform)
-    answer.content = {text_block(std::string{plain_help})};
+    answer.content = {text_block(
+      std::string{told_lately(messages, now_ms) ? silence : plain_help})};
   else if (after_tools)
     answer.content = {text_block(repeat_results(messages))};
   else

@@ -165,6 +165,27 @@ TEST_CASE("tool results are repeated as they are") {
         != std::string::npos);
 }
 
+TEST_CASE("other platforms hear it once in an hour") {
+  constexpr int64_t hour = 3'600'000;
+  constexpr int64_t now = 100 * hour;
+  test::seeded_entropy ids;
+  auto request = offline_request(stamp + "run: ls");
+  request.platform = "telegram";
+  auto told = offline_answer(request, ids, now);
+  REQUIRE(text_of(told).find("No language model") == 0);
+  auto answer_at = [&](int64_t later) {
+    auto next = request;
+    next.messages.push_back(told);
+    next.messages.push_back(user_message("hello?", now + later));
+    return text_of(offline_answer(next, ids, now + later));
+  };
+  CHECK(answer_at(1) == "[SILENT]");
+  CHECK(answer_at(hour - 1) == "[SILENT]");
+  CHECK(answer_at(hour) == text_of(told));
+  // A clock that was set back does not silence it for long.
+  CHECK(answer_at(-1) == text_of(told));
+}
+
 TEST_CASE("other platforms hear that no model is configured") {
   auto request = offline_request(stamp + "run: rm -rf /");
   request.platform = "telegram";
