@@ -53,7 +53,7 @@ public:
   }
 
   /// Waits until that many holders have spoken.
-  void await(size_t count) const {
+  void wait_for(size_t count) const {
     char word[2];
     for (size_t heard = 0; heard < count; ++heard) {
       REQUIRE(is_readable(reading_.get(), patience_ms));
@@ -161,7 +161,7 @@ TEST_CASE("a killed node takes its groups along") {
     io::spawn_child(line.holder("sleep 1000 & "), &reaper);
     ::pause();
   }};
-  line.await(1);
+  line.wait_for(1);
   node.kill();
   CHECK(line.ends());
   CHECK(node.is_reaped());
@@ -176,7 +176,7 @@ TEST_CASE("a killed node takes tagged escapees along") {
     io::spawn_child(spec, &reaper);
     ::pause();
   }};
-  line.await(1);
+  line.wait_for(1);
   node.kill();
   CHECK(line.ends());
 }
@@ -192,7 +192,7 @@ TEST_CASE("a node killed while it starts children leaves none") {
         kept.push_back(io::spawn_child(line.holder(), &reaper));
       ::pause();
     }};
-    line.await(1 + round % 5);
+    line.wait_for(1 + round % 5);
     node.kill();
     REQUIRE(line.ends());
   }
@@ -209,7 +209,7 @@ TEST_CASE("what is left of an ended group outlives a killed node") {
       ::write(numbers[1], &child.pid, sizeof child.pid);
     ::pause();
   }};
-  line.await(1);
+  line.wait_for(1);
   pid_t group = 0;
   REQUIRE(::read(numbers[0], &group, sizeof group) == sizeof group);
   node.kill();
