@@ -82,7 +82,8 @@ struct sample {
   double start_ms = 0;
   double stop_ms = 0;
   double resident_mb = 0;
-  /// Written pages: memory that is this process's alone.
+  /// Written pages, those among them that the reaper still shares included:
+  /// memory that no file is behind.
   double private_mb = 0;
   /// Unwritten file pages that no second process happens to map just now.
   double clean_mb = 0;
@@ -190,7 +191,7 @@ sample measure(const std::string& binary, const std::string& state) {
   rollup << file.rdbuf();
   result.resident_mb = static_cast<double>(figure(rollup.str(), "Rss")) / 1024;
   result.private_mb =
-    static_cast<double>(figure(rollup.str(), "Private_Dirty")) / 1024;
+    static_cast<double>(figure(rollup.str(), "Anonymous")) / 1024;
   result.clean_mb =
     static_cast<double>(figure(rollup.str(), "Private_Clean")) / 1024;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(
