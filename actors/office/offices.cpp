@@ -384,6 +384,8 @@ private:
       write_open_list();
   }
 
+  // One that is given up may still come to its end; the file pool does it
+  // before the next.
   void write_open_list() {
     if (list_timer_.armed() || list_writing_) {
       list_stale_ = true;

@@ -22,8 +22,10 @@ struct registry_args {
 /// Spawns the REGISTRY actor: the single writer of office-registry.json while a
 /// node runs. New offices that arrive while a write is under way share the next
 /// one; an office is recorded first and its directory made afterwards, so that
-/// no directory exists that nobody can list. It holds no actor and well below
-/// 1 kB for an office that sleeps.
+/// no directory exists that nobody can list. A write that is given up may still
+/// come to its end: the file pool keeps the order of one path, so that it is
+/// always before the next one. It holds no actor and well below 1 kB for an
+/// office that sleeps.
 registry_actor spawn_registry(caf::actor_system& system, registry_args args);
 
 } // namespace bureau::offices

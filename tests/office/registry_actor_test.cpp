@@ -1,7 +1,11 @@
+#include "actors/io/file_jobs.hpp"
+#include "actors/io/files_core.hpp"
+#include "actors/kit/spawn_stateful.hpp"
 #include "actors/office/registry.hpp"
 #include "actors/office/registry_store.hpp"
 #include "config/os/posix_file_system.hpp"
 #include "messages/identity/workspace.hpp"
+#include "messages/limits.hpp"
 #include "tests/support/faulty_file_system.hpp"
 #include "tests/support/inline_files.hpp"
 #include "tests/support/node_fixture.hpp"
@@ -14,12 +18,72 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 using namespace bureau;
 using namespace bureau::test;
 using enum bureau::platform_id;
 
 namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A file pool whose disk does not answer until it is asked for its status. It
+// then does what the pool may do, the youngest job first.
+//
+// (file, file_job) → file_outcome   ⇒ waits
+// (status) → status_line            ⇒ answer_all
+// (stop) → ok                       ⇒ ok
+struct stuck_files_state {
+  using pointer = files_actor::stateful_pointer<stuck_files_state>;
+  using promise = caf::typed_response_promise<file_outcome>;
+  static inline const char* name = "stuck_files";
+  pointer self;
+  std::shared_ptr<file_system> disk;
+  std::shared_ptr<entropy> chance;
+  io::job_queue queue;
+  std::map<uint64_t, promise> answers;
+  uint64_t last = 0;
+
+  explicit stuck_files_state(pointer me) : self(me) {}
+
+  void init(std::shared_ptr<file_system> fs, std::shared_ptr<entropy> source) {
+    disk = std::move(fs);
+    chance = std::move(source);
+  }
+
+  void answer_all() {
+    while (!queue.empty()) {
+      std::vector<io::ready_job> ready;
+      while (auto next = queue.next())
+        ready.push_back(std::move(*next));
+      for (; !ready.empty(); ready.pop_back()) {
+        auto& [id, job] = ready.back();
+        answers.extract(id).mapped().deliver(
+          *io::run_file_job(*disk, *chance, job));
+        queue.done(id);
+      }
+    }
+  }
+
+  files_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::file, const file_job& job) {
+        auto answer = self->make_response_promise<promise>();
+        queue.add(++last, job, io::job_queue::time_point::max());
+        answers.emplace(last, answer);
+        return answer;
+      },
+      [this](atom::status) {
+        answer_all();
+        return status_line{};
+      },
+      [](atom::stop) { return caf::ok_atom_v; },
+    };
+  }
+};
 
 struct registry_story : node_fixture {
   scratch_directory scratch;
@@ -40,8 +104,9 @@ struct registry_story : node_fixture {
     self->send_exit(handle, caf::exit_reason::user_shutdown);
   }
 
-  void start(registry_state state) {
-    auto files = spawn_inline_files(*system, disk, chance, jobs);
+  void start(registry_state state, files_actor files = {}) {
+    if (!files)
+      files = spawn_inline_files(*system, disk, chance, jobs);
     handle =
       offices::spawn_registry(*system, {place, std::move(state), files, wall});
   }
@@ -70,10 +135,6 @@ struct registry_story : node_fixture {
                     [&](const file_job& job) { return job.op == op; }));
   }
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 } // namespace
 
@@ -177,4 +238,36 @@ TEST_CASE_FIXTURE(registry_story, "ten thousand known offices") {
       CHECK(inventory.offices.size() == 10'001);
     },
     [](const caf::error& reason) { FAIL(sentence_of(reason)); }, atom::list_v);
+}
+
+// The first write comes to its end long after it was given up; the one after it
+// must not be overtaken.
+TEST_CASE_FIXTURE(registry_story, "a write that was given up harms no later") {
+  auto pool =
+    kit::spawn_stateful<files_actor, stuck_files_state>(*system, disk, chance);
+  auto let_go = [&] {
+    ask(
+      pool, [](const status_line&) {}, [](const caf::error&) {},
+      atom::status_v);
+  };
+  self->send_exit(handle, caf::exit_reason::user_shutdown);
+  start({}, pool);
+  auto first = self->request(handle, caf::infinite, atom::ensure_v,
+                             office_address{slack, "C1"});
+  settle();
+  advance(limits::disk_timeout);
+  first.receive([](const office&) { FAIL("nothing was written"); },
+                [](const caf::error& reason) {
+                  CHECK(contains(sentence_of(reason), "cannot be written"));
+                });
+  auto second = self->request(handle, caf::infinite, atom::ensure_v,
+                              office_address{slack, "C2"});
+  settle();
+  let_go();
+  let_go();
+  second.receive(
+    [&](const office& made) { CHECK(std::filesystem::exists(made.dir)); },
+    [](const caf::error& reason) { FAIL(sentence_of(reason)); });
+  REQUIRE(on_disk().offices.size() == 1);
+  CHECK(on_disk().offices[0].address == office_address{slack, "C2"});
 }
