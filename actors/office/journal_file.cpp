@@ -176,13 +176,39 @@ void journal_file::write(std::string content) {
   job.bytes = std::move(content);
   kit::bounded_request(self_, replacement_.files, limits::disk_timeout,
                        atom::file_v, std::move(job))
+    .then([this, length](const file_outcome&) { replaced(length); },
+          [this, length](caf::error& reason) { look(length, reason); });
+}
+
+void journal_file::replaced(uint64_t length) {
+  size_ = length;
+  torn_ = false;
+  end_rewrite(caf::none);
+}
+
+// The job may still be under way, or have failed after it had replaced the
+// file. What is asked about the path now is answered behind it.
+void journal_file::look(uint64_t length, const caf::error& reason) {
+  file_job job;
+  job.reason = "office";
+  job.op = file_op::stat;
+  job.path = replacement_.absolute;
+  kit::bounded_request(self_, replacement_.files, limits::disk_timeout,
+                       atom::file_v, std::move(job))
     .then(
-      [this, length](const file_outcome&) {
-        size_ = length;
-        torn_ = false;
-        end_rewrite(caf::none);
+      [this, length, reason](const file_outcome& found) {
+        if (found.kind == file_kind::regular && found.size == length)
+          replaced(length);
+        else
+          end_rewrite(reason);
       },
-      [this](caf::error& reason) { end_rewrite(reason); });
+      [this, length, reason](caf::error& trouble) {
+        if (code_of(trouble) == errc::shutting_down)
+          end_rewrite(reason);
+        else
+          look_again_.arm(self_, limits::ledger_retry_delay,
+                          [this, length, reason] { look(length, reason); });
+      });
 }
 
 void journal_file::end_rewrite(const caf::error& reason) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/kit/generation_timer.hpp"
 #include "actors/office/interfaces.hpp"
 #include "messages/interfaces/files.hpp"
 #include "messages/interfaces/journal.hpp"
@@ -42,7 +43,9 @@ public:
                    std::string other_line, done then);
 
   /// Replaces the whole content once no append is under way: seals the path in
-  /// the journal, then writes atomically. A failure leaves the file as it was.
+  /// the journal, then writes atomically. Appends wait until it is known which
+  /// content the file has, however late the writing ends; with a failure it is
+  /// the one from before.
   /// @param absolute the file's absolute path
   /// @param content asked when the writing begins
   void rewrite(const files_actor& files, std::string absolute,
@@ -77,6 +80,9 @@ private:
   void not_written();
   void begin_rewrite();
   void write(std::string content);
+  void replaced(uint64_t length);
+  /// Asks what a replacement has left that failed or did not answer in time.
+  void look(uint64_t length, const caf::error& reason);
   void end_rewrite(const caf::error& reason);
 
   self_pointer self_ = nullptr;
@@ -88,6 +94,7 @@ private:
   size_t under_way_ = 0;
   bool rewriting_ = false;
   replacement replacement_;
+  kit::generation_timer look_again_;
   std::deque<waiting> waiting_;
 };
 
