@@ -347,6 +347,9 @@ void harness_state::end_storage(caf::error reason) {
                "the message again.";
   }
   kit::log::warning(label(), "session store: " + sentence);
+  // Paths and the words of the system are for the log.
+  if (code == errc::disk && reason.category() == caf::atom("bureau"))
+    sentence = unsaved_sentence();
   if (what == storage::open)
     apply(loop_->open_failed(code, std::move(sentence)));
   else

@@ -19,7 +19,8 @@ struct harness_services {
   std::shared_ptr<entropy> chance;
   /// Gets the tool metrics; may be empty.
   metrics_actor metrics;
-  /// Says how much of the chat log enters a session; may be empty: the defaults.
+  /// Says how much of the chat log enters a session; may be empty: the
+  /// defaults.
   settings_actor settings;
 };
 

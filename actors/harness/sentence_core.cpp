@@ -161,10 +161,17 @@ std::string repetition_sentence(size_t rounds) {
            "message to go on, best with a hint what to try instead.";
 }
 
+std::string unsaved_sentence() {
+  return "I could not begin because this conversation cannot be saved to disk; "
+         "nothing is lost: free disk space or check the permissions of the "
+         "sessions directory, then send the message again.";
+}
+
 std::string storage_sentence() {
-  return "I stopped because this conversation could not be saved to disk. Free "
-         "disk space or check the permissions of the sessions directory, then "
-         "send the message again.";
+  return "I stopped because this conversation cannot be saved to disk any "
+         "more; "
+         "what was saved before is kept: free disk space or check the "
+         "permissions of the sessions directory, then send the message again.";
 }
 
 std::string length_sentence(const model_descriptor& model) {

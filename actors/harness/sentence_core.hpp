@@ -29,7 +29,10 @@ std::string budget_sentence(const std::string& reason);
 /// @param rounds how often it repeated itself
 std::string repetition_sentence(size_t rounds);
 
-/// The session file could not take an entry.
+/// The session file could not take the message: nothing was begun.
+std::string unsaved_sentence();
+
+/// The session file could not take an entry of the run.
 std::string storage_sentence();
 
 /// The reply ran into its output limit before there was any text.

@@ -371,9 +371,7 @@ session_effects session_core::run_failed(const std::string& run, errc why,
   if (!is_current(run) || !is_active())
     return out;
   if (why == errc::disk) {
-    conclude(out, false,
-             "I could not keep my answer: " + sentence
-               + " Send it again to retry.");
+    conclude(out, false, wording::unrecorded);
   } else {
     // Whatever it is doing now, it is not at rest.
     kill(out);

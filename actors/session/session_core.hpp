@@ -105,6 +105,10 @@ inline constexpr const char* nothing_running = "_Nothing running._";
 inline constexpr const char* refused =
   "_Too many messages are waiting here; this one was not taken. Send it again "
   "when I have answered._";
+inline constexpr const char* unrecorded =
+  "I could not keep my answer because the disk takes nothing at the moment; "
+  "your "
+  "message is not lost: free disk space, then send it again.";
 inline constexpr const char* interrupted =
   "I was interrupted by an internal error before I finished this. Send it "
   "again to retry.";

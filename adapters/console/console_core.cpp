@@ -15,6 +15,11 @@ constexpr int64_t retry_delay_ms =
 constexpr int64_t retry_cap_ms =
   std::chrono::milliseconds{limits::console_retry_cap}.count();
 
+constexpr const char* disk_sentence =
+  "The disk takes nothing at the moment; your message is not lost, it waits "
+  "here "
+  "and is offered again by itself: free disk space.";
+
 } // namespace
 
 console_core::console_core(bool interactive, std::string first_name)
@@ -151,8 +156,10 @@ console_effects console_core::not_taken(const std::string& name,
     return out;
   }
   if (place.retry_ms == 0)
-    out.push_back(
-      effect::say{"Your message is not taken yet, trying again: " + sentence});
+    out.push_back(effect::say{
+      why == errc::disk
+        ? disk_sentence
+        : "Your message is not taken yet, trying again: " + sentence});
   place.offered->offered_before = true;
   place.offered->resting = true;
   place.retry_ms = place.retry_ms == 0

@@ -128,7 +128,7 @@ TEST_CASE("a message that was not taken is offered again, in its place") {
   auto core = ready();
   say(core, "a");
   say(core, "b");
-  CHECK(told(core.not_taken("local", "1.000000", errc::disk, "full"))
+  CHECK(told(core.not_taken("local", "1.000000", errc::not_ready, "full"))
         == "say Your message is not taken yet, trying again; retry local 1000");
   CHECK(told(core.retry_due("local", now)) == "submit local 1.000000 a");
   CHECK(core.retry_due("local", now).empty());
@@ -146,6 +146,19 @@ TEST_CASE("a message that was not taken is offered again, in its place") {
   CHECK(taken(core, "1.000000", intake_outcome::duplicate)
         == "submit local 1.000001 b");
   CHECK(core.load() == 2);
+}
+
+TEST_CASE("a full disk is told once, and that nothing is lost") {
+  auto core = ready();
+  say(core, "a");
+  CHECK(
+    told(core.not_taken("local", "1.000000", errc::disk,
+                        "cannot append to 'log.jsonl': the disk is full"))
+    == "say The disk takes nothing at the moment; your message is not lost, "
+       "it waits here and is offered again by itself; retry local 1000");
+  core.retry_due("local", now);
+  CHECK(told(core.not_taken("local", "1.000000", errc::disk, "full"))
+        == "retry local 2000");
 }
 
 TEST_CASE("a message that can never be taken is given up") {

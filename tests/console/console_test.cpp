@@ -390,7 +390,7 @@ TEST_CASE_FIXTURE(console_world, "given a full disk, then the message is "
   say("a");
   say("b");
   CHECK(offices->intakes.size() == 1);
-  CHECK(port->err.find("The disk is full.") != std::string::npos);
+  CHECK(port->err.find("your message is not lost") != std::string::npos);
   advance(1s);
   REQUIRE(offices->intakes.size() == 3);
   CHECK(id_of(1) == id_of(0));

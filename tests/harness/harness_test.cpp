@@ -177,18 +177,16 @@ TEST_CASE_FIXTURE(harness_world, "the history reaches as far as the settings "
   run_settings found;
   found.history = {3, 7, 1};
   auto answers = true;
-  settings_actor twin = system->spawn(
-    [&]() -> settings_actor::behavior_type {
-      return {
-        [&](atom::resolve,
-            const office_address&) -> caf::result<run_settings> {
-          if (answers)
-            return found;
-          return make_failure(errc::bad_config, "the file is bad");
-        },
-        [](atom::status) { return status_line{}; },
-      };
-    });
+  settings_actor twin = system->spawn([&]() -> settings_actor::behavior_type {
+    return {
+      [&](atom::resolve, const office_address&) -> caf::result<run_settings> {
+        if (answers)
+          return found;
+        return make_failure(errc::bad_config, "the file is bad");
+      },
+      [](atom::status) { return status_line{}; },
+    };
+  });
   settings = twin;
   model.push(says("one")).push(says("two"));
   start();
@@ -314,6 +312,40 @@ TEST_CASE("the store fails at each append of a run with a tool call") {
       CHECK(world.tools.calls().size() == row.tool_calls);
       CHECK(world.model.open_calls() == 0);
     }
+  }
+}
+
+TEST_CASE_FIXTURE(harness_world, "a full disk is told in words for people") {
+  auto begun =
+    "I could not begin because this conversation cannot be saved to "
+    "disk; nothing is lost: free disk space or check the permissions "
+    "of the sessions directory, then send the message again.";
+  auto stopped =
+    "I stopped because this conversation cannot be saved to disk any "
+    "more; what was saved before is kept: free disk space or check "
+    "the permissions of the sessions directory, then send the "
+    "message again.";
+  model.push(says("done"));
+  SUBCASE("before the message is in the session") {
+    session->failing[0] = errc::disk;
+    start();
+    auto end = prompt("hi");
+    REQUIRE(end->error);
+    CHECK(sentence_of(*end->error) == begun);
+  }
+  SUBCASE("while the session is opened") {
+    session->open_failure = errc::disk;
+    start();
+    auto end = prompt("hi");
+    REQUIRE(end->error);
+    CHECK(sentence_of(*end->error) == begun);
+  }
+  SUBCASE("later") {
+    session->failing[1] = errc::disk;
+    start();
+    auto end = prompt("hi");
+    REQUIRE(end->outcome);
+    CHECK(end->outcome->error_sentence == stopped);
   }
 }
 

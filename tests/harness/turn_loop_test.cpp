@@ -565,6 +565,26 @@ TEST_CASE("retries can be switched off") {
                 "settle error"});
 }
 
+TEST_CASE("a rate limit that outlasts all retries is told with its wait") {
+  loop_story story;
+  story.reach_call();
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    story.reply(failing("429"),
+                failure_of(model_error_class::rate_limit, 3'600'000));
+    story.append_ok();
+    CHECK(story.take().back() == "sleep 60000");
+    story.retry_due();
+  }
+  story.reply(failing("429"),
+              failure_of(model_error_class::rate_limit, 3'600'000));
+  story.append_ok();
+  CHECK(story.outcome().stop == stop_reason::error);
+  CHECK(
+    story.outcome().error_sentence
+    == "The model provider faux limits the rate of requests, also after 3 "
+       "retries, and asks to wait 60 minutes. Send the message again then.");
+}
+
 TEST_CASE("a wake-up outside of a sleep has no effect") {
   loop_story story;
   story.reach_call();

@@ -344,14 +344,15 @@ TEST_CASE_FIXTURE(session_world, "given a runner that dies, then the user is "
 }
 
 TEST_CASE_FIXTURE(session_world, "given an answer that the disk refused, then "
-                                 "the sentence is said and the runner stays") {
+                                 "the user is told and the runner stays") {
   runner->moods = {run_mood::fails_disk};
   say("m1");
   say("m2");
   CHECK(deaths() == "m1 interrupted told;");
   CHECK(screen->lines()
-        == lines{"post I could not keep my answer: The disk is full. Send it "
-                 "again to retry."});
+        == lines{"post I could not keep my answer because the disk takes "
+                 "nothing at the moment; your message is not lost: free disk "
+                 "space, then send it again."});
   CHECK(runner->made == 1);
 }
 
