@@ -4,31 +4,12 @@
 #include "messages/identity/workspace.hpp"
 #include "messages/product.hpp"
 
-#include <algorithm>
-
 namespace bureau::offices {
 
 namespace {
 
-command_result usage() {
-  std::string name = product::name;
-  return {"",
-          "usage: " + name
-            + " office list [--state-dir DIR] [--workspace DIR]\n"
-              "       "
-            + name
-            + " office claim ID PLATFORM [--state-dir DIR] [--workspace DIR]\n",
-          2};
-}
-
 command_result refuse(const std::string& fault) {
   return {"", fault + "\n", 1};
-}
-
-bool is_negative_number(const std::string& word) {
-  return word.size() > 1 && word.front() == '-'
-         && std::all_of(word.begin() + 1, word.end(),
-                        [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// A path as the person typed it, from where they stand.
@@ -95,51 +76,9 @@ command_result claim(registry_store& store, const office_command& command,
 
 } // namespace
 
-office_command parse_office_command(const std::vector<std::string>& words) {
-  office_command result;
-  std::vector<std::string> operands;
-  auto flags_ended = false;
-  for (size_t i = 0; i < words.size(); ++i) {
-    auto& word = words[i];
-    if (flags_ended || !word.starts_with('-') || is_negative_number(word)) {
-      operands.push_back(word);
-      continue;
-    }
-    if (word == "--") {
-      flags_ended = true;
-      continue;
-    }
-    auto equals = word.find('=');
-    auto name = word.substr(0, equals);
-    auto into = name == "--state-dir"   ? &result.state_dir
-                : name == "--workspace" ? &result.workspace
-                                        : nullptr;
-    if (into == nullptr)
-      return {};
-    if (equals != std::string::npos)
-      *into = word.substr(equals + 1);
-    else if (++i < words.size())
-      *into = words[i];
-    if (into->empty())
-      return {};
-  }
-  if (operands.empty())
-    return {};
-  if (operands[0] == "list" && operands.size() == 1) {
-    result.action = "list";
-  } else if (operands[0] == "claim" && operands.size() == 3) {
-    result.action = "claim";
-    result.raw_id = operands[1];
-    result.platform = operands[2];
-  }
-  return result;
-}
-
 command_result run_office_command(const registry_ports& ports,
                                   const office_command& command,
                                   const std::string& default_state_dir) {
-  if (command.action.empty())
-    return usage();
   auto state_dir =
     absolute(ports.fs,
              command.state_dir.empty() ? default_state_dir : command.state_dir);

@@ -3,20 +3,19 @@
 #include "actors/office/registry_store.hpp"
 
 #include <string>
-#include <vector>
 
 namespace bureau::offices {
 
-/// What a command prints and how it ends: 0 done, 1 refused, 2 usage.
+/// What a command prints and how it ends: 0 done, 1 refused.
 struct command_result {
   std::string out;
   std::string err;
   int exit_code = 0;
 };
 
-/// `bureau office list|claim` taken apart.
+/// `bureau office list|claim`, as the command line was understood.
 struct office_command {
-  /// list, claim; empty for a usage error.
+  /// list or claim.
   std::string action;
   std::string raw_id;
   std::string platform;
@@ -24,10 +23,6 @@ struct office_command {
   std::string state_dir;
   std::string workspace;
 };
-
-/// Reads the words after `office`. `--` ends the flags and `-<digits>` is an
-/// operand, because Telegram group ids are negative.
-office_command parse_office_command(const std::vector<std::string>& words);
 
 /// Runs the command beside a stopped node, or under the node's instance lock.
 /// @param default_state_dir used without --state-dir; the workspace defaults to

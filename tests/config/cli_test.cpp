@@ -130,7 +130,11 @@ TEST_CASE("wrong usage is one sentence that names the argument") {
         row{{"office", "claim", "C1"}, "Usage: bureau office list"},
         row{{"office", "claim", "C1", "irc"}, "Unknown platform 'irc'"},
         row{{"office", "claim", "C1", "console"}, "Unknown platform 'console'"},
+        row{{"office", "frobnicate"}, "Usage: bureau office list"},
+        row{{"office", "list", "x"}, "Usage: bureau office list"},
         row{{"office", "list", "--x"}, "Unknown flag: --x."},
+        row{{"office", "list", "--state-dir"}, "--state-dir needs a value."},
+        row{{"office", "claim", "--", "--x"}, "Usage: bureau office list"},
         row{{"office", "show"}, "Usage: bureau office list"},
         row{{"office", "show", "slack"}, "Usage: bureau office list"},
         row{{"office", "show", "slack", ""}, "Usage: bureau office list"},
@@ -175,6 +179,10 @@ TEST_CASE("office commands carry their places") {
   CHECK(claim.office.action == office_action::claim);
   CHECK(claim.office.raw_id == "-100");
   CHECK(claim.office.platform == platform_id::telegram);
+  auto ended = plan_of({"office", "claim", "--", "-100", "telegram"});
+  CHECK(ended.office.raw_id == "-100");
+  CHECK(plan_of({"office", "claim", "--", "--x", "slack"}).office.raw_id
+        == "--x");
 }
 
 TEST_CASE("an office is shown by its platform and id") {
