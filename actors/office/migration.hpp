@@ -45,7 +45,8 @@ std::string boot_refusal(const migration_summary& summary,
                          const std::string& state_dir);
 
 /// Rewrites a container bind `source:target[:ro]` from raw ids to office keys;
-/// what is already migrated stays as it is.
+/// what is already migrated stays as it is. Value only, first consumer: the
+/// sandbox in a long-lived container (`--sandbox container:NAME`).
 std::string translate_bind(const std::string& bind,
                            const std::vector<office_record>& offices,
                            const std::string& workspace_root,
