@@ -1,6 +1,7 @@
 #include "adapters/models/error_core.hpp"
 
 #include "adapters/models/retry_after_core.hpp"
+#include "config/host_safety.hpp"
 #include "messages/codec/json_support.hpp"
 #include "messages/model/error_text.hpp"
 #include "messages/text/utf8.hpp"
@@ -248,6 +249,43 @@ std::optional<int64_t> number(std::string_view digits) {
   return value;
 }
 
+/// `scheme://host[:port]` of an address, without what may be secret; empty when
+/// it has none of its own or an odd one.
+std::string origin_of(std::string_view address) {
+  auto url = config::parse_url(address);
+  constexpr size_t longest_name = 253;
+  auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.'
+           || c == '-' || c == ':';
+  };
+  if (!url || url.host.size() > longest_name
+      || !std::all_of(url.host.begin(), url.host.end(), is_plain)
+      || (url.scheme != "http" && url.scheme != "https"))
+    return {};
+  return url.scheme + "://" + config::host_for_url(url.host)
+         + (url.port == 0 ? "" : ":" + std::to_string(url.port));
+}
+
+/// The address in the configuration is not the final one: nothing changes that
+/// but a person.
+call_failure redirect_failure(const failure_context& context, uint32_t status,
+                              const std::vector<header_field>& headers) {
+  auto address = header_value(headers, "location");
+  auto origin = origin_of(address);
+  auto where = !origin.empty() ? "a redirect to " + origin
+               : address.starts_with('/') && !address.starts_with("//")
+                 ? std::string{"a redirect to another path"}
+                 : std::string{"a redirect"};
+  auto result = local_failure(
+    error_class::bad_request,
+    finished(context, who(context) + " answered " + std::to_string(status)
+                        + ", " + where
+                        + ", which is not followed. Set its baseUrl in "
+                          "models.json to the final address."));
+  result.error.http_status = status;
+  return result;
+}
+
 } // namespace
 
 failure_context failure_context_of(const model_choice& choice) {
@@ -264,6 +302,8 @@ failure_context failure_context_of(const model_choice& choice) {
 call_failure http_failure(const failure_context& context, uint32_t status,
                           const std::vector<header_field>& headers,
                           std::string_view body, int64_t now_ms) {
+  if (status >= 300 && status < 400)
+    return redirect_failure(context, status, headers);
   auto kept = one_line(body);
   stated_error stated;
   if (auto value = json::parse(body))
@@ -279,9 +319,9 @@ call_failure http_failure(const failure_context& context, uint32_t status,
   auto number_text = std::to_string(status);
   if (said.empty())
     said = number_text + " status code (no body)";
-  else if (status >= 300 && status < 400)
-    said = "a redirect, which is not followed; set baseUrl of the provider to "
-           "its final address";
+  auto wait = result.error.retry_after_ms / 1000;
+  if (wait > 0)
+    said += "; it asks to wait " + std::to_string(wait) + " s";
   result.message =
     finished(context, who(context) + " answered " + number_text + ": " + said);
   return result;

@@ -160,7 +160,6 @@ TEST_CASE("refusals by status, code and words") {
     {"a router", 400,
      R"({"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"disk full"}}})",
      server, "400", "disk full"},
-    {"a redirect", 302, "x", protocol, "", "baseUrl"},
     {"no JSON", 418, "I'm a teapot", bad_request, "", "I'm a teapot"},
   };
   for (const auto& x : rows) {

@@ -369,8 +369,9 @@ TEST_CASE_FIXTURE(call_story, "refusals of the provider are typed failures") {
     start_lab();
     CHECK(end().failure.error == model_error_class::rate_limit);
     CHECK(end().failure.retry_after_ms == 7000);
-    CHECK(end().message.error_message.find("429: slow down")
-          != std::string::npos);
+    CHECK(
+      end().message.error_message.find("429: slow down; it asks to wait 7 s")
+      != std::string::npos);
     CHECK(end().message.error_class == "rate_limit");
   }
   SUBCASE("429 with Retry-After as a date") {
@@ -454,6 +455,14 @@ TEST_CASE_FIXTURE(call_story, "transfers that break are typed failures") {
   SUBCASE("the client is ending") {
     script.refuse = make_failure(errc::shutting_down, "http is ending");
     net->script(script);
+  SUBCASE("a redirect") {
+    net->script(answer(302, "<html>moved</html>",
+                       {{"Location", "https://login.example/?s=1", false}}));
+    start_lab();
+    CHECK(end().failure.error == model_error_class::bad_request);
+    CHECK(end().message.error_message.find("302, a redirect to https://login")
+          != std::string::npos);
+  }
     start_lab();
     CHECK(end().message.stop == stop_reason::aborted);
   }
