@@ -1,5 +1,7 @@
 #include "actors/io/http_core.hpp"
 
+#include "config/host_safety.hpp"
+
 #include <strings.h>
 
 #include <algorithm>
@@ -111,13 +113,8 @@ std::string shown_origin(std::string_view url) {
 }
 
 bool is_loopback(std::string_view url) {
-  auto host = authority_of(url);
-  if (host.starts_with('['))
-    return host.substr(0, host.find(']')) == "[::1";
-  host = host.substr(0, host.find(':'));
-  if (host.starts_with("127."))
-    return host.find_first_not_of("0123456789.") == std::string_view::npos;
-  return host.size() == 9 && strncasecmp(host.data(), "localhost", 9) == 0;
+  auto parts = config::parse_url(url);
+  return parts && config::is_loopback_host(parts.host);
 }
 
 caf::error fetch_failure(http_error error, const std::string& detail) {

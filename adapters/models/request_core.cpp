@@ -1,6 +1,7 @@
 #include "adapters/models/request_core.hpp"
 
 #include "adapters/models/transcript_core.hpp"
+#include "config/host_safety.hpp"
 #include "messages/codec/json_support.hpp"
 #include "messages/text/utf8.hpp"
 
@@ -133,29 +134,9 @@ int64_t estimate_fixed_part(const model_request& request) {
 }
 
 std::string host_of(std::string_view url) {
-  auto folded = lower(url);
-  std::string_view rest{folded};
-  if (rest.starts_with("https://"))
-    rest.remove_prefix(8);
-  else if (rest.starts_with("http://"))
-    rest.remove_prefix(7);
-  else
-    return {};
-  rest = rest.substr(0, rest.find_first_of("/?#"));
-  if (auto at = rest.rfind('@'); at != std::string_view::npos)
-    rest.remove_prefix(at + 1);
-  if (rest.starts_with('['))
-    return std::string{rest.substr(0, rest.find(']') + 1)};
-  return std::string{rest.substr(0, rest.find(':'))};
-}
-
-bool is_loopback(std::string_view host) {
-  if (host == "localhost" || host == "[::1]" || host.ends_with(".localhost"))
-    return true;
-  auto numeric = std::all_of(host.begin(), host.end(), [](char c) {
-    return (c >= '0' && c <= '9') || c == '.';
-  });
-  return numeric && host.starts_with("127.");
+  auto parts = config::parse_url(url);
+  auto is_web = parts.scheme == "http" || parts.scheme == "https";
+  return parts && is_web ? parts.host : std::string{};
 }
 
 std::string base_url_of(const model_descriptor& model,
@@ -178,7 +159,8 @@ std::optional<call_failure> check_endpoint(const model_choice& choice,
         + ".baseUrl in models.json to an http or https address.");
   auto keyed = std::any_of(choice.model.headers.begin(),
                            choice.model.headers.end(), carries_key);
-  if (choice.api_key.empty() && !keyed && !is_loopback(host_of(base_url)))
+  if (choice.api_key.empty() && !keyed
+      && !config::is_loopback_host(host_of(base_url)))
     return local_failure(model_error_class::auth,
                          "There is no credential for the model provider "
                            + provider + ": put its key into auth.json or set "

@@ -90,8 +90,6 @@ int64_t estimate_fixed_part(const model_request& request);
 /// text.
 std::string host_of(std::string_view url);
 
-bool is_loopback(std::string_view host);
-
 /// Base address of the model or of its well-known provider, without trailing
 /// slash; empty when there is none that can be used.
 std::string base_url_of(const model_descriptor& model,
