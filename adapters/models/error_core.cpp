@@ -386,8 +386,11 @@ call_failure transport_failure(const failure_context& context, http_error error,
   case http_error::reset:
     what = "closed the connection early (connection lost)";
     break;
-  case http_error::protocol:
   case http_error::too_large:
+    return bound_failure(context, "the whole response is longer than "
+                                    + std::to_string(limits::model_stream_bytes)
+                                    + " bytes");
+  case http_error::protocol:
     result.error.error = error_class::protocol;
     what = "sent an answer that is not understood (network error)";
     break;
@@ -425,6 +428,16 @@ call_failure protocol_failure(const failure_context& context,
   return result;
 }
 
+call_failure bound_failure(const failure_context& context,
+                           std::string_view what) {
+  auto result = local_failure(
+    error_class::unknown,
+    finished(context, who(context) + " sent too much: " + std::string{what}
+                        + ". Ask for less at once or choose another model."));
+  result.error.http_status = 200;
+  return result;
+}
+
 call_failure deadline_failure(const failure_context& context,
                               std::string_view what, int64_t waited_ms) {
   call_failure result;
@@ -434,6 +447,18 @@ call_failure deadline_failure(const failure_context& context,
                                        + std::to_string(waited_ms / 1000)
                                        + " s for " + std::string{what});
   return result;
+}
+
+call_failure patience_failure(const failure_context& context,
+                              std::string_view what, int64_t waited_ms) {
+  return local_failure(
+    error_class::unknown,
+    finished(context, who(context)
+                        + " kept its connection open but had not "
+                          "sent "
+                        + std::string{what} + " after "
+                        + std::to_string(waited_ms / 1000)
+                        + " s. Try again or choose another model."));
 }
 
 call_failure aborted_failure() {

@@ -55,8 +55,20 @@ call_failure truncated_failure(const failure_context& context);
 call_failure protocol_failure(const failure_context& context,
                               std::string_view what);
 
-/// A deadline of ours. `what`: "the first byte", "more of the answer", …
+/// An answer that breaks a bound of ours. It would break it again, so it is not
+/// worth another attempt.
+/// @param what "the answer is longer than …"
+call_failure bound_failure(const failure_context& context,
+                           std::string_view what);
+
+/// A deadline of ours. `what`: "the first byte", "more of the answer"
 call_failure deadline_failure(const failure_context& context,
+                              std::string_view what, int64_t waited_ms);
+
+/// A call that took too long although its connection lived. Another attempt
+/// would cost as much time, so the person decides.
+/// @param what it had not sent: "a word of the answer", "the end of the answer"
+call_failure patience_failure(const failure_context& context,
                               std::string_view what, int64_t waited_ms);
 
 /// The end on request of the caller.

@@ -65,10 +65,10 @@ void http_call_core::feed(std::string_view bytes, stream_effects& out) {
   auto fits = decoder_.feed(bytes, pending_);
   play(out);
   if (!fits)
-    stream_->fail(protocol_failure(stream_->context(),
-                                   "an event is longer than "
-                                     + std::to_string(limits::sse_event_bytes)
-                                     + " bytes"),
+    stream_->fail(bound_failure(stream_->context(),
+                                "an event is longer than "
+                                  + std::to_string(limits::sse_event_bytes)
+                                  + " bytes"),
                   out);
 }
 
@@ -147,10 +147,24 @@ void http_call_core::expired(call_deadline which, int64_t waited_ms,
     stream_->finish(out);
     return;
   }
-  auto what = which == call_deadline::first_byte ? "the first byte"
-              : which == call_deadline::idle     ? "more of the answer"
-                                                 : "the end of the answer";
-  stream_->fail(deadline_failure(stream_->context(), what, waited_ms), out);
+  const auto& context = stream_->context();
+  switch (which) {
+  case call_deadline::first_byte:
+    stream_->fail(deadline_failure(context, "the first byte", waited_ms), out);
+    break;
+  case call_deadline::idle:
+    stream_->fail(deadline_failure(context, "more of the answer", waited_ms),
+                  out);
+    break;
+  case call_deadline::silence:
+    stream_->fail(patience_failure(context, "more of the answer", waited_ms),
+                  out);
+    break;
+  case call_deadline::total:
+    stream_->fail(patience_failure(context, "the end of the answer", waited_ms),
+                  out);
+    break;
+  }
 }
 
 void http_call_core::cancelled(stream_effects& out) {

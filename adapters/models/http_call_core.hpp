@@ -10,7 +10,20 @@
 namespace bureau::models {
 
 /// Deadlines of a call; they belong to the caller of a transfer (decision S2).
-enum class call_deadline : uint8_t { first_byte, idle, total };
+enum class call_deadline : uint8_t {
+  first_byte,
+  /// No byte came.
+  idle,
+  /// Bytes came, but no event: comments and pings.
+  silence,
+  total
+};
+
+/// How many idle timeouts a call waits for an event while bytes come. Servers
+/// send comments while a model thinks or waits for its turn, which may well
+/// take longer than a network may be silent; a server that sends nothing else
+/// has lost the answer.
+inline constexpr int silence_factor = 4;
 
 /// One model call over HTTP: what the transfer reports in, stream effects out.
 /// Exactly one terminal effect, whatever comes in whichever order; nothing
@@ -31,6 +44,8 @@ public:
   void cancelled(stream_effects& out);
 
   bool ended() const { return stream_->ended(); }
+  /// Grows with every event of the answer.
+  uint64_t events_taken() const { return stream_->events_taken(); }
 
 private:
   /// How the body is read.

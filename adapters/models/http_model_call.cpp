@@ -46,6 +46,7 @@ public:
       expire(call_deadline::total, limits::model_call_timeout);
     });
     await_bytes(call_deadline::first_byte);
+    await_event();
     start();
   }
 
@@ -110,11 +111,13 @@ private:
     if (chunk.id != transfer_id())
       return;
     stream_effects effects;
+    auto before = core_->events_taken();
     core_->chunk(chunk, effects);
     await_bytes(call_deadline::idle);
+    if (core_->events_taken() != before)
+      await_event();
+    unused_bytes_ += chunk.bytes.size();
     carry_out(effects);
-    self_->send(args_->client, atom::ack_v,
-                http_ack{chunk.id, chunk.bytes.size()});
   }
 
   void on_done(const http_done& done) {
@@ -148,16 +151,65 @@ private:
       bytes_.arm(self_, limit, [this, which, limit] { expire(which, limit); });
   }
 
+  /// Moves the deadline for the next event on.
+  void await_event() {
+    auto limit = silence_factor * args_->idle_timeout;
+    if (limit.count() > 0 && !lingering_)
+      events_.arm(self_, limit,
+                  [this, limit] { expire(call_deadline::silence, limit); });
+  }
+
   void carry_out(stream_effects& effects) {
     for (auto& event : effects.events) {
       args_->report.saw(self_, event);
-      self_->send(args_->sink, atom::delta_v, std::move(event));
+      untold_.add(std::move(event));
     }
-    if (!effects.end)
+    if (!effects.end) {
+      tell();
       return;
+    }
+    for (auto& event : untold_.take())
+      self_->send(args_->sink, atom::delta_v, std::move(event));
     args_->report.end(*effects.end);
     self_->send(args_->sink, atom::done_v, std::move(*effects.end));
+    use_bytes();
     linger();
+  }
+
+  /// Tells the sink what is there, as soon as it has used what it was told
+  /// before: the answer to the last event of a batch says so. Meanwhile pieces
+  /// grow together, and bytes that nobody has used stay with the network.
+  void tell() {
+    if (is_telling_)
+      return;
+    auto events = untold_.take();
+    if (events.empty()) {
+      use_bytes();
+      return;
+    }
+    is_telling_ = true;
+    auto last = std::move(events.back());
+    events.pop_back();
+    for (auto& event : events)
+      self_->send(args_->sink, atom::delta_v, std::move(event));
+    auto used = std::exchange(unused_bytes_, 0);
+    auto go_on = [this, used] {
+      is_telling_ = false;
+      acknowledge(used);
+      tell();
+    };
+    // A sink that is slow to answer is told more all the same; a dead one is
+    // news of its own.
+    kit::bounded_request(self_, args_->sink, limits::mailbox_timeout,
+                         atom::delta_v, std::move(last))
+      .then(go_on, [go_on](const caf::error&) { go_on(); });
+  }
+
+  void use_bytes() { acknowledge(std::exchange(unused_bytes_, 0)); }
+
+  void acknowledge(uint64_t bytes) {
+    if (bytes > 0 && !transfer_over_)
+      self_->send(args_->client, atom::ack_v, http_ack{transfer_id(), bytes});
   }
 
   /// The answer is told; a transfer that is about to end leaves its connection
@@ -165,6 +217,7 @@ private:
   void linger() {
     lingering_ = true;
     total_.cancel();
+    events_.cancel();
     bytes_.arm(self_, limits::model_linger, [this] { leave(); });
   }
 
@@ -175,6 +228,7 @@ private:
                        http_cancel{transfer_id()});
     total_.cancel();
     bytes_.cancel();
+    events_.cancel();
     alive_ = nullptr;
     self_->quit();
   }
@@ -183,7 +237,12 @@ private:
   http_call_actor alive_;
   std::shared_ptr<http_call_args> args_;
   std::unique_ptr<http_call_core> core_;
+  event_batch untold_;
+  bool is_telling_ = false;
+  /// Came, but what they say was not used yet.
+  uint64_t unused_bytes_ = 0;
   kit::generation_timer bytes_;
+  kit::generation_timer events_;
   kit::generation_timer total_;
   bool answered_ = false;
   bool lingering_ = false;

@@ -12,6 +12,8 @@ namespace bureau::models {
 namespace {
 
 constexpr std::string_view end_mark = "[DONE]";
+/// What is kept of each text of an answer that broke a bound.
+constexpr size_t kept_of_excess = limits::model_error_body_bytes;
 
 stream_kind start_of(block_kind kind) {
   switch (kind) {
@@ -47,6 +49,22 @@ stream_kind end_of(block_kind kind) {
 }
 
 } // namespace
+
+void event_batch::add(stream_event event) {
+  auto is_piece = event.kind == stream_kind::text_delta
+                  || event.kind == stream_kind::thinking_delta
+                  || event.kind == stream_kind::tool_call_delta;
+  if (is_piece && !events_.empty()) {
+    auto& last = events_.back();
+    if (last.kind == event.kind && last.index == event.index
+        && last.delta.size() + event.delta.size()
+             <= limits::stream_chunk_bytes) {
+      last.delta += event.delta;
+      return;
+    }
+  }
+  events_.push_back(std::move(event));
+}
 
 answer_builder::answer_builder(const model_request& request, int64_t now_ms,
                                std::string id_seed)
@@ -171,6 +189,15 @@ stream_end answer_builder::failed(const call_failure& failure) {
   return result;
 }
 
+void answer_builder::shorten() {
+  for (auto& block : message_.content) {
+    if (block.text.size() > kept_of_excess)
+      block.text = std::string{text::prefix_bytes(block.text, kept_of_excess)};
+    if (block.signature.size() > kept_of_excess)
+      block.signature.clear();
+  }
+}
+
 model_stream::model_stream(const model_request& request, int64_t now_ms,
                            std::string id_seed)
   : answer_(request, now_ms, std::move(id_seed)),
@@ -194,6 +221,7 @@ void model_stream::accept(stream_effects& out) {
 void model_stream::feed(const sse_event& event, stream_effects& out) {
   if (ended_ || !wants(event.name) || text::is_blank(event.data))
     return;
+  ++events_taken_;
   if (text::trim(event.data) == end_mark) {
     handle_end_mark(out);
     return;
@@ -211,7 +239,7 @@ void model_stream::feed(const sse_event& event, stream_effects& out) {
     return;
   handle(event.name, data.value.get_object(), out);
   if (!ended_ && !answer_.fault().empty())
-    fail(protocol_failure(context_, answer_.fault()), out);
+    fail_bound(answer_.fault(), out);
 }
 
 void model_stream::finish(stream_effects& out) {
@@ -229,11 +257,16 @@ void model_stream::fail(const call_failure& failure, stream_effects& out) {
   out.end = answer_.failed(failure);
 }
 
+void model_stream::fail_bound(std::string_view what, stream_effects& out) {
+  answer_.shorten();
+  fail(bound_failure(context_, what), out);
+}
+
 void model_stream::succeed(stop_reason stop, stream_effects& out) {
   if (ended_)
     return;
   if (!answer_.fault().empty()) {
-    fail(protocol_failure(context_, answer_.fault()), out);
+    fail_bound(answer_.fault(), out);
     return;
   }
   answer_.close_all(out);

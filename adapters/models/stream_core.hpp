@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace bureau::models {
@@ -20,6 +21,17 @@ namespace bureau::models {
 struct stream_effects {
   std::vector<stream_event> events;
   std::optional<stream_end> end;
+};
+
+/// Events on their way to a sink. Pieces of one block that follow each other
+/// become one, up to limits::stream_chunk_bytes.
+class event_batch {
+public:
+  void add(stream_event event);
+  std::vector<stream_event> take() { return std::exchange(events_, {}); }
+
+private:
+  std::vector<stream_event> events_;
 };
 
 /// The message of a running answer and the events that tell how it grows. What
@@ -64,6 +76,9 @@ public:
   /// The final message of a failure: what has arrived is kept.
   stream_end failed(const call_failure& failure);
 
+  /// Keeps the beginning of an answer that broke a bound.
+  void shorten();
+
 private:
   struct scratch {
     std::string arguments;
@@ -104,6 +119,8 @@ public:
   void fail(const call_failure& failure, stream_effects& out);
 
   bool ended() const { return ended_; }
+  /// How many events that matter have come.
+  uint64_t events_taken() const { return events_taken_; }
   const failure_context& context() const { return context_; }
 
   /// Whether the answer is whole although the stream has not ended: what the
@@ -121,11 +138,14 @@ protected:
   virtual void complete(stream_effects& out) = 0;
 
   void succeed(stop_reason stop, stream_effects& out);
+  /// Ends the stream because the answer broke a bound.
+  void fail_bound(std::string_view what, stream_effects& out);
   answer_builder& answer() { return answer_; }
 
 private:
   answer_builder answer_;
   failure_context context_;
+  uint64_t events_taken_ = 0;
   bool ended_ = false;
 };
 

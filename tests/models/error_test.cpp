@@ -176,6 +176,60 @@ TEST_CASE("refusals by status, code and words") {
   }
 }
 
+TEST_CASE("a redirect is for a person to follow") {
+  struct row {
+    const char* name;
+    uint32_t status;
+    const char* location;
+    const char* said;
+  };
+  const row rows[] = {
+    {"another host", 302, "https://login.example/a?token=secret#secret",
+     "302, a redirect to https://login.example, which"},
+    {"with a port", 307, "http://API.example:8080/secret",
+     "307, a redirect to http://api.example:8080, which"},
+    {"with a user", 308, "https://secret:secret@api.example/",
+     "a redirect to https://api.example, which"},
+    {"an IPv6 address", 301, "http://[::1]:9/",
+     "a redirect to http://[::1]:9,"},
+    {"the same host", 301, "/secret/v2?key=secret",
+     "a redirect to another path, which"},
+    {"no address", 300, "", "a redirect, which"},
+    {"without a scheme", 302, "//secret.example/", "a redirect, which"},
+    {"no address of the web", 302, "mailto://secret", "a redirect, which"},
+    {"no host", 302, "https://sec ret/", "a redirect, which"},
+    {"words as a host", 302, "https://<secret>/", "a redirect, which"},
+  };
+  for (const auto& x : rows) {
+    CAPTURE(x.name);
+    std::vector<header_field> headers;
+    if (*x.location != 0)
+      headers.push_back({"Location", x.location, false});
+    auto failure = http_failure(lab, x.status, headers,
+                                R"({"error":{"type":"overloaded_error"}})", 0);
+    CAPTURE(failure.message);
+    CHECK_FALSE(is_retryable(failure.error.error));
+    CHECK(failure.error.http_status == x.status);
+    CHECK(failure.error.code == models::not_sent_code);
+    CHECK(failure.message.find(x.said) != std::string::npos);
+    CHECK(failure.message.find("baseUrl") != std::string::npos);
+    CHECK(failure.message.find("secret") == std::string::npos);
+  }
+}
+
+TEST_CASE("what would come to the same end is not tried again") {
+  for (const auto& failure :
+       {models::bound_failure(lab, "it is longer than 7 bytes"),
+        models::patience_failure(lab, "the end of the answer", 3'600'000)}) {
+    CHECK_FALSE(is_retryable(failure.error.error));
+    CHECK(failure.error.code == models::not_sent_code);
+    CHECK(failure.message.starts_with("The model provider lab "));
+  }
+  CHECK(models::patience_failure(lab, "the end", 3'600'000)
+          .message.find("the end after 3600 s")
+        != std::string::npos);
+}
+
 TEST_CASE("a long body is cut, a secret one is masked") {
   auto long_body = std::string(100'000, 'x');
   auto cut = http_failure(lab, 500, {}, long_body, 0).message;
@@ -256,7 +310,7 @@ TEST_CASE("transfers that fail are typed, and old readers can retry them") {
     {http_error::resolve, network},     {http_error::connect, network},
     {http_error::tls, network},         {http_error::timeout, network},
     {http_error::reset, network},       {http_error::truncated, truncated},
-    {http_error::protocol, protocol},   {http_error::too_large, protocol},
+    {http_error::protocol, protocol},   {http_error::too_large, unknown},
     {http_error::cancelled, cancelled}, {http_error::shutting_down, cancelled},
     {http_error::local, unknown},
   };

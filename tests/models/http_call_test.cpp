@@ -2,6 +2,7 @@
 #include "actors/kit/promise_guard.hpp"
 #include "actors/kit/spawn_stateful.hpp"
 #include "adapters/models/provider_factory.hpp"
+#include "messages/model/error_text.hpp"
 #include "tests/models/model_support.hpp"
 #include "tests/support/fake_http.hpp"
 #include "tests/support/node_fixture.hpp"
@@ -173,8 +174,11 @@ http_script answer(uint32_t status, std::string body,
   return script;
 }
 
-const std::string hello =
-  "data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n";
+std::string chat_piece(const std::string& text) {
+  return R"(data: {"choices":[{"delta":{"content":")" + text + "\"}}]}\n\n";
+}
+
+const std::string hello = chat_piece("Hel");
 
 } // namespace
 
@@ -219,6 +223,26 @@ TEST_CASE_FIXTURE(call_story, "bytes are acknowledged after they were used") {
   net->push(transfer(), flood);
   settle();
   CHECK(net->acked[transfer()] == hello.size() + flood.size());
+  cancel();
+  CHECK(gone());
+}
+
+TEST_CASE_FIXTURE(call_story, "what a busy sink has not used stays outside") {
+  net->script(open_stream(hello));
+  start_lab();
+  auto came = hello.size();
+  for (auto word : {"lo", ", ", "you"}) {
+    net->push(transfer(), chat_piece(word));
+    came += chat_piece(word).size();
+  }
+  // The call takes all of it in one turn, before the sink has one.
+  scheduler.run_once();
+  CHECK(net->acked[transfer()] == hello.size());
+  settle();
+  CHECK(net->acked[transfer()] == came);
+  CHECK(heard->text() == "Hello, you");
+  // Two starts and "Hel", "lo", and the rest in one piece.
+  CHECK(heard->events.size() == 5);
   cancel();
   CHECK(gone());
 }
@@ -315,7 +339,7 @@ TEST_CASE_FIXTURE(call_story, "every byte moves the deadline of a pause") {
   options.idle_timeout = 30s;
   net->script(open_stream(hello));
   start_lab();
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 3; ++i) {
     advance(29s);
     net->push(transfer(), ": still here\n\n");
     settle();
@@ -329,6 +353,55 @@ TEST_CASE_FIXTURE(call_story, "every byte moves the deadline of a pause") {
   CHECK(gone());
 }
 
+TEST_CASE_FIXTURE(call_story, "signs of life do not stand for an answer") {
+  options.idle_timeout = 30s;
+  std::string sign;
+  SUBCASE("comments") {
+    sign = ": keepalive\n\n";
+    net->script(open_stream(hello));
+    start_lab();
+  }
+  SUBCASE("pings") {
+    sign = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+    net->script(open_stream(
+      "event: message_start\ndata: {\"type\":\"message_start\",\"message\":"
+      "{\"id\":\"m\",\"usage\":{\"input_tokens\":1}}}\n\n"));
+    start(lab_request("anthropic-messages"));
+  }
+  for (auto waited = 0s; waited < 119s; waited += 1s) {
+    advance(1s);
+    net->push(transfer(), sign);
+    settle();
+  }
+  CHECK(heard->ends.empty());
+  advance(1s);
+  CHECK(end().message.error_message
+        == "The model provider lab kept its connection open but had not sent "
+           "more of the answer after 120 s. Try again or choose another "
+           "model.");
+  CHECK_FALSE(is_retryable(end().failure.error));
+  CHECK(net->cancels.size() == 1);
+  CHECK(gone());
+}
+
+TEST_CASE_FIXTURE(call_story, "a slow answer goes on as long as it grows") {
+  options.idle_timeout = 30s;
+  net->script(open_stream(hello));
+  start_lab();
+  for (int i = 0; i < 4; ++i) {
+    for (int k = 0; k < 4; ++k) {
+      advance(29s);
+      net->push(transfer(), ": thinking\n\n");
+      settle();
+    }
+    net->push(transfer(), hello);
+    settle();
+  }
+  CHECK(heard->ends.empty());
+  cancel();
+  CHECK(gone());
+}
+
 TEST_CASE_FIXTURE(call_story, "pauses may be unlimited, a call may not") {
   options.idle_timeout = 0ms;
   net->script(open_stream(hello));
@@ -336,7 +409,9 @@ TEST_CASE_FIXTURE(call_story, "pauses may be unlimited, a call may not") {
   advance(limits::model_call_timeout - 1ms);
   CHECK(heard->ends.empty());
   advance(1ms);
-  CHECK(end().failure.error == model_error_class::network);
+  CHECK(end().message.error_message.find("the end of the answer after 3600 s")
+        != std::string::npos);
+  CHECK_FALSE(is_retryable(end().failure.error));
   CHECK(gone());
 }
 
@@ -379,6 +454,14 @@ TEST_CASE_FIXTURE(call_story, "refusals of the provider are typed failures") {
       429, "", {{"Retry-After", "Thu, 01 Jan 2026 00:00:09 GMT", false}}));
     start_lab();
     CHECK(end().failure.retry_after_ms == 9000);
+  }
+  SUBCASE("a redirect") {
+    net->script(answer(302, "<html>moved</html>",
+                       {{"Location", "https://login.example/?s=1", false}}));
+    start_lab();
+    CHECK(end().failure.error == model_error_class::bad_request);
+    CHECK(end().message.error_message.find("302, a redirect to https://login")
+          != std::string::npos);
   }
   SUBCASE("413 without a body is an overflow") {
     net->script(answer(413, ""));
@@ -455,14 +538,6 @@ TEST_CASE_FIXTURE(call_story, "transfers that break are typed failures") {
   SUBCASE("the client is ending") {
     script.refuse = make_failure(errc::shutting_down, "http is ending");
     net->script(script);
-  SUBCASE("a redirect") {
-    net->script(answer(302, "<html>moved</html>",
-                       {{"Location", "https://login.example/?s=1", false}}));
-    start_lab();
-    CHECK(end().failure.error == model_error_class::bad_request);
-    CHECK(end().message.error_message.find("302, a redirect to https://login")
-          != std::string::npos);
-  }
     start_lab();
     CHECK(end().message.stop == stop_reason::aborted);
   }

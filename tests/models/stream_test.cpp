@@ -60,6 +60,14 @@ std::string kinds(const sink_record& record) {
   return result;
 }
 
+void check_bound(const test::sink_record& record, std::string_view what) {
+  REQUIRE(record.ends.size() == 1);
+  const auto& end = record.ends[0];
+  CHECK_FALSE(is_retryable(end.failure.error));
+  CHECK(end.message.stop == stop_reason::error);
+  CHECK(end.message.error_message.find(what) != std::string::npos);
+}
+
 } // namespace
 
 TEST_CASE("the recorded answers of both apis (case 60)") {
@@ -474,8 +482,8 @@ TEST_CASE("bounds of an answer") {
       body += choice(
         R"({"tool_calls":[{"index":0,"id":"a","function":{"name":"r","arguments":")"
         + piece + R"("}}]})");
-    auto record = whole("openai-completions", body + chat_end);
-    CHECK(record.ends[0].failure.error == model_error_class::protocol);
+    check_bound(whole("openai-completions", body + chat_end),
+                "the arguments of a tool call are longer than");
   }
   SUBCASE("blocks") {
     std::string body;
@@ -483,8 +491,19 @@ TEST_CASE("bounds of an answer") {
       body += anthropic("content_block_start",
                         R"({"index":)" + std::to_string(i)
                           + R"(,"content_block":{"type":"text","text":""}})");
-    auto record = whole("anthropic-messages", body);
-    CHECK(record.ends[0].failure.error == model_error_class::protocol);
+    check_bound(whole("anthropic-messages", body), "more than 1024 blocks");
+  }
+  SUBCASE("text") {
+    std::string body;
+    auto piece = choice(R"({"content":")" + std::string(100'000, 'x') + "\"}");
+    for (size_t size = 0; size <= limits::model_answer_bytes; size += 100'000)
+      body += piece;
+    auto record = whole("openai-completions", body + chat_end);
+    check_bound(record, "the answer is longer than 16777216 bytes");
+    // Of what nobody will read the beginning is kept.
+    REQUIRE(record.ends[0].message.content.size() == 1);
+    CHECK(record.ends[0].message.content[0].text
+          == std::string(limits::model_error_body_bytes, 'x'));
   }
 }
 
