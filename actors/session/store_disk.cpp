@@ -15,6 +15,18 @@ std::string in_sessions(const std::string& file) {
   return "sessions/" + file;
 }
 
+/// A session that cannot be written is a fault of the disk, also when the
+/// system calls it forbidden, as on a file system that became read-only.
+caf::error unwritable(const caf::error& reason) {
+  switch (code_of(reason)) {
+  case errc::denied:
+  case errc::bad_request:
+    return make_failure(errc::disk, sentence_of(reason));
+  default:
+    return reason;
+  }
+}
+
 } // namespace
 
 template <class Next>
@@ -203,7 +215,8 @@ void session_store_state::write_file(const std::string& file, std::string bytes,
   auto write = job(file_op::write_atomic, in_sessions(file));
   write.bytes = std::move(bytes);
   file_request(
-    std::move(write), [next](const file_outcome&) { next(); }, std::move(fail));
+    std::move(write), [next](const file_outcome&) { next(); },
+    [fail](const caf::error& reason) { fail(unwritable(reason)); });
 }
 
 void session_store_state::rename_file(const std::string& file,
@@ -326,9 +339,9 @@ void session_store_state::append_plan_bytes(append_plan plan,
                        atom::append_v, std::move(record))
     .then([this, plan = std::move(plan), next, fail](
             uint64_t offset) { handle_appended(plan, offset, next, fail); },
-          [this, fail](caf::error& reason) {
+          [this, fail](const caf::error& reason) {
             doubtful_ = true;
-            fail(reason);
+            fail(unwritable(reason));
           });
 }
 

@@ -116,6 +116,25 @@ TEST_CASE_FIXTURE(store_world,
   CHECK(journal->seals.size() == 1);
 }
 
+TEST_CASE_FIXTURE(store_world, "a file system that became read-only is a "
+                               "fault of the disk") {
+  auto store = spawn();
+  SUBCASE("when a session begins") {
+    fs->fail_named("rename_below", EROFS);
+    auto opened = open(store);
+    CHECK(opened.code == errc::disk);
+    fs->heal();
+    CHECK(open(store));
+  }
+  SUBCASE("when it goes on") {
+    REQUIRE(open(store));
+    fs->fail_named("write_at", EROFS);
+    CHECK(say(store, "one").code == errc::disk);
+    fs->heal();
+    CHECK(say(store, "one"));
+  }
+}
+
 TEST_CASE_FIXTURE(store_world, "a failed append leaves the leaf where it was") {
   auto store = spawn();
   REQUIRE(open(store));
