@@ -307,6 +307,7 @@ void office_state::tell_closed(const conversation_event& event,
 
 void office_state::after_close() {
   report_open();
+  release_parked();
   if (ledger_.rewriting() || !core_->should_compact(ledger_.size()))
     return;
   ledger_.rewrite(

@@ -202,6 +202,7 @@ void office_state::retry(const std::string& id, int64_t delay_ms) {
   found->second.outstanding = false;
   found->second.due_ms = clock_ms() + delay_ms;
   pump();
+  release_parked();
 }
 
 void office_state::back_to_produced(const std::string& id) {

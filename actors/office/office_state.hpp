@@ -146,6 +146,12 @@ private:
   void booted();
   void dispatch_all();
   void dispatch(const ledger_entry& entry);
+  /// Whether a thread's first message has to wait for the turn of its
+  /// conversation that came before it (office note, section 13).
+  bool waits_for_parent(const ledger_entry& entry);
+  bool is_parent_busy(const ledger_entry& entry) const;
+  void look_for_thread(const ledger_entry& entry);
+  void release_parked();
   /// Carries a command out in the place of a turn.
   void reset_session(const ledger_entry& entry);
   void close_command(const std::string& id, const std::string& reply);
@@ -209,6 +215,8 @@ private:
   std::map<std::string, session_row> sessions_;
   /// Accepted ids that their session has.
   std::unordered_set<std::string> ticketed_;
+  /// Accepted ids whose thread waits for its parent.
+  std::set<std::string> parked_;
   /// Ids with a synced transition under way.
   std::set<std::string> busy_;
   std::map<std::string, delivery> deliveries_;

@@ -1,6 +1,7 @@
 #include "actors/kit/log.hpp"
 #include "actors/kit/requests.hpp"
 #include "actors/office/office_state.hpp"
+#include "messages/identity/session_key.hpp"
 #include "messages/limits.hpp"
 
 #include <algorithm>
@@ -129,6 +130,8 @@ void office_state::dispatch(const ledger_entry& entry) {
       || ticketed_.contains(entry.id) || is_being_given_up(entry.id)
       || core_->after_restart(entry, false) != boot_step::requeue)
     return;
+  if (waits_for_parent(entry))
+    return;
   auto& row = session_for(entry.event.session_key);
   if (row.closing)
     return;
@@ -141,6 +144,78 @@ void office_state::dispatch(const ledger_entry& entry) {
   self_->send(row.handle, atom::turn_v,
               turn_ticket{entry.event, entry.attempt + 1, entry.provisional});
 }
+
+// -- a thread and its parent ------------------------------------------------
+
+bool office_state::waits_for_parent(const ledger_entry& entry) {
+  const auto& key = entry.event.session_key;
+  if (!is_thread_key(key) || sessions_.contains(key)
+      || !is_parent_busy(entry)) {
+    parked_.erase(entry.id);
+    return false;
+  }
+  if (parked_.insert(entry.id).second)
+    look_for_thread(entry);
+  return true;
+}
+
+// Its answer has to be in the chat log, unless it cannot be delivered just now.
+bool office_state::is_parent_busy(const ledger_entry& entry) const {
+  auto parent = conversation_id_of(entry.event.session_key);
+  auto stuck = false;
+  for (const auto* other : core_->open()) {
+    if (other->order >= entry.order)
+      break;
+    if (other->event.session_key != parent)
+      continue;
+    auto found = deliveries_.find(other->id);
+    stuck = stuck
+            || (found != deliveries_.end()
+                && (found->second.memory.attempts > 0
+                    || !found->second.notice.empty()));
+    auto runs = other->state == ledger_state::running
+                || (other->state == ledger_state::accepted
+                    && ticketed_.contains(other->id));
+    if (runs || (other->produced_ms != 0 && !stuck))
+      return true;
+  }
+  return false;
+}
+
+// A thread that has its file already does not need its parent.
+void office_state::look_for_thread(const ledger_entry& entry) {
+  auto suffix = thread_suffix_of(entry.event.session_key);
+  file_job job;
+  job.reason = "office";
+  job.op = file_op::stat;
+  job.root = deps_.place.root;
+  job.path =
+    place_.key + "/sessions/" + std::string{suffix.value_or("")} + ".jsonl";
+  kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                       std::move(job))
+    .then(
+      [this, id = entry.id](const file_outcome& file) {
+        auto waiting = core_->find(id);
+        if (file.kind != file_kind::regular || waiting == nullptr
+            || parked_.erase(id) == 0)
+          return;
+        session_for(waiting->event.session_key);
+        dispatch(*waiting);
+      },
+      // Then the end of the parent's turn is waited for.
+      [](caf::error&) {});
+}
+
+void office_state::release_parked() {
+  auto ids = parked_;
+  for (const auto& id : ids)
+    if (auto entry = core_->find(id))
+      dispatch(*entry);
+    else
+      parked_.erase(id);
+}
+
+// -- commands -----------------------------------------------------------------
 
 // A new session, at once and ahead of what waits (decision A23).
 void office_state::reset_session(const ledger_entry& entry) {
@@ -425,6 +500,7 @@ void office_state::on_settled(const session_snapshot& fact) {
     return;
   found->second.seen = fact;
   found->second.active_ms = clock_ms();
+  release_parked();
 }
 
 } // namespace bureau::offices

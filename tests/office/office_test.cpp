@@ -623,6 +623,9 @@ TEST_CASE("an office with unfinished work does not sleep") {
 
 TEST_CASE("an idle session ends while its office works on") {
   office_world world;
+  auto sessions = world.root + "/" + office_key(world.address()) + "/sessions";
+  std::filesystem::create_directories(sessions);
+  put_file(sessions + "/t1.jsonl", "{}\n");
   office_node node{world};
   node.say("m1", "hi", "local:t1");
   node.run("m1", "r1", 1, "local:t1");
@@ -833,4 +836,79 @@ TEST_CASE("a reset that a restart interrupted is carried out by the next") {
   office_node node{world};
   CHECK(node.sessions->resets == texts{"local"});
   CHECK(world.ledger().back() == "m1 sent(command)");
+}
+
+// -- threads and their parent
+// ---------------------------------------------------
+
+TEST_CASE("a thread's first turn waits for its conversation's turn before it") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  CHECK(node.say("m2", "in the thread", "local:5") == "taken");
+  CHECK(node.sessions->tickets.size() == 1);
+  // Another conversation's message is not held up, nor is the parent's next.
+  CHECK(node.say("m3") == "taken");
+  CHECK(node.sessions->tickets.size() == 2);
+  node.produce("m1", "r1", "done");
+  REQUIRE(node.sessions->tickets.size() == 3);
+  CHECK(node.sessions->tickets[2].event.message_id == "m2");
+  CHECK(world.shown == texts{"done"});
+}
+
+TEST_CASE("what came after a thread's message does not hold it up") {
+  office_world world;
+  office_node node{world};
+  CHECK(node.say("m1", "in the thread", "local:5") == "taken");
+  node.say("m2");
+  node.run("m2", "r2");
+  CHECK(node.sessions->tickets.size() == 2);
+  // The thread has a session now: it waits for nothing any more.
+  node.say("m3", "again", "local:5");
+  CHECK(node.sessions->tickets.size() == 3);
+}
+
+TEST_CASE("a thread that has a file does not wait") {
+  office_world world;
+  auto file =
+    world.root + "/" + office_key(world.address()) + "/sessions/5.jsonl";
+  std::filesystem::create_directories(
+    std::filesystem::path{file}.parent_path());
+  put_file(file, "{}\n");
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  node.say("m2", "in the thread", "local:5");
+  REQUIRE(node.sessions->tickets.size() == 2);
+  CHECK(node.sessions->tickets[1].event.session_key == "local:5");
+}
+
+TEST_CASE("a parent's answer that cannot be delivered frees its threads") {
+  office_world world;
+  office_node node{world, [](gate_script& gate) {
+                     delivered failed;
+                     failed.fault = delivery_fault::retryable;
+                     failed.detail = "offline";
+                     gate.outcomes = {failed};
+                   }};
+  node.say("m1");
+  node.run("m1", "r1");
+  node.say("m2", "in the thread", "local:5");
+  CHECK(node.sessions->tickets.size() == 1);
+  node.produce("m1", "r1", "done");
+  CHECK(node.sessions->tickets.size() == 2);
+}
+
+TEST_CASE("a message that waits for its parent can be stopped") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  node.say("m2", "in the thread", "local:5");
+  CHECK(node.say("m3", "stop", "local:5") == "stopped");
+  CHECK(node.sessions->stops.empty());
+  node.produce("m1", "r1", "done");
+  CHECK(node.sessions->tickets.size() == 1);
+  CHECK(node.describe().open_entries == 0);
 }
