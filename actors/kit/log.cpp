@@ -1,6 +1,7 @@
 #include "actors/kit/log.hpp"
 
 #include "actors/kit/log_file.hpp"
+#include "messages/text/harmless.hpp"
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
@@ -135,7 +136,8 @@ void write(level severity, std::string_view label, std::string_view text) {
   line += ": ";
   for (auto c : text)
     line += c == '\n' || c == '\r' ? ' ' : c;
-  logger->log(native(severity), line);
+  // The words of others are in it, and a terminal may show them.
+  logger->log(native(severity), text::harmless(line));
 }
 
 } // namespace bureau::kit::log

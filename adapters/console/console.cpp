@@ -489,9 +489,8 @@ private:
                    log::level severity, std::string_view line) {
       if (tee)
         tee(severity, line);
-      // A provider's words may be in it.
       if (severity >= log::level::warning)
-        port->write(0, harmless(line) + "\n", {});
+        port->write(0, std::string{line} + "\n", {});
     });
   }
 

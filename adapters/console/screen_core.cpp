@@ -1,7 +1,7 @@
 #include "adapters/console/screen_core.hpp"
 
 #include "messages/limits.hpp"
-#include "messages/text/utf8.hpp"
+#include "messages/text/harmless.hpp"
 
 #include <algorithm>
 
@@ -49,23 +49,6 @@ size_t line_overlap(std::string_view before, std::string_view after) {
 
 } // namespace
 
-std::string harmless(std::string_view line) {
-  auto clean = text::sanitize_utf8(line);
-  std::string result;
-  result.reserve(clean.size());
-  for (size_t at = 0; at < clean.size();) {
-    auto next = text::decode_at(clean, at);
-    auto c = next.code_point;
-    auto control = (c < 0x20 && c != '\t') || (c >= 0x7f && c < 0xa0);
-    if (control)
-      text::append_code_point(result, 0xFFFD);
-    else
-      result.append(clean, at, next.bytes);
-    at += next.bytes;
-  }
-  return result;
-}
-
 void screen_core::meet(const std::string& conversation) {
   conversations_.insert(conversation);
 }
@@ -73,7 +56,7 @@ void screen_core::meet(const std::string& conversation) {
 std::string screen_core::line_of(std::string_view line, tone how) const {
   auto to_out = how == tone::answer || interactive_;
   auto to_terminal = to_out ? where_.out : where_.err;
-  return to_terminal ? harmless(line) : std::string{line};
+  return to_terminal ? text::harmless(line) : std::string{line};
 }
 
 std::string screen_core::lines_of(std::string_view text,

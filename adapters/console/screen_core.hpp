@@ -20,10 +20,6 @@ struct printed {
   friend bool operator==(const printed&, const printed&) = default;
 };
 
-/// Text of one line that cannot steer a terminal: control characters become
-/// U+FFFD.
-std::string harmless(std::string_view line);
-
 /// Which of the two streams are terminals.
 struct terminals {
   bool out = false;
