@@ -17,6 +17,52 @@ journal_path path_of(const journal_append& append) {
   return {append.record.root, append.record.path};
 }
 
+/// Where a target is cut off, and why.
+struct cut {
+  uint64_t end = 0;
+  caf::error reason;
+};
+
+/// After failed writes: what befell one append of a group befalls all of it,
+/// and nothing stays in a file behind what is taken back. Marks the appends.
+std::map<journal_path, cut>
+spread_failures(std::vector<journal_append>& batch,
+                const std::map<journal_path, int>& failed) {
+  std::map<journal_path, cut> cuts;
+  std::map<uint64_t, caf::error> groups;
+  auto reason_for = [&](const journal_append& append) -> caf::error {
+    auto path = path_of(append);
+    if (auto found = failed.find(path); found != failed.end())
+      return journal_failure(found->second, path.path);
+    if (auto found = groups.find(append.group); found != groups.end())
+      return found->second;
+    if (auto found = cuts.find(path);
+        found != cuts.end() && append.offset >= found->second.end)
+      return found->second.reason;
+    return {};
+  };
+  auto refuse = [&](journal_append& append, caf::error reason) {
+    auto found = cuts.try_emplace(path_of(append), cut{append.offset, reason});
+    if (append.offset < found.first->second.end)
+      found.first->second = {append.offset, reason};
+    if (append.group != 0)
+      groups.emplace(append.group, reason);
+    append.failure = std::move(reason);
+  };
+  for (auto changed = true; changed;) {
+    changed = false;
+    for (auto& append : batch) {
+      if (append.failure)
+        continue;
+      if (auto reason = reason_for(append)) {
+        refuse(append, std::move(reason));
+        changed = true;
+      }
+    }
+  }
+  return cuts;
+}
+
 /// What befell one append of a group befalls all of it.
 void share_failures(std::vector<journal_append>& batch) {
   std::map<uint64_t, caf::error> failures;
@@ -135,8 +181,25 @@ io_status journal_writer::cut_overlong(const journal_path& path,
     if (auto cut = fs_->truncate(opened.file.get(), found->second); !cut)
       return cut;
     opened.size = found->second;
+    dirty_.insert(path);
   }
   overlong_.erase(found);
+  return {};
+}
+
+/// The same for all, before anything forgets the frames that tell what belongs
+/// to the bytes in question.
+io_status journal_writer::cut_all_overlong() {
+  while (!overlong_.empty()) {
+    auto path = overlong_.begin()->first;
+    auto opened = open_journal_target(*fs_, root_of(path), path.path, false);
+    if (!opened && code_for(opened.error) == errc::disk)
+      return {opened.error};
+    if (!opened)
+      overlong_.erase(path); // Nobody's file any more.
+    else if (auto cut = cut_overlong(path, opened.value); !cut)
+      return cut;
+  }
   return {};
 }
 
@@ -168,8 +231,10 @@ bool journal_writer::needs_frame(
   for (const auto& append : batch) {
     if (append.failure)
       continue;
-    if (append.record.level == durability::sync
-        || unsure_.count(path_of(append)) > 0)
+    // What stands or falls together needs the frame for it; and what was taken
+    // back must not wait for a later one.
+    if (append.record.level == durability::sync || append.group != 0
+        || !unsure_.empty() || sealed_.count(path_of(append)) > 0)
       return true;
     bytes += append.record.bytes.size();
   }
@@ -183,16 +248,10 @@ journal_writer::write_frame(const std::vector<journal_append>& batch) {
     return segment_failure(ready.error);
   frame_builder frame;
   frame.add_all(riders_);
-  std::set<journal_path> sealed;
-  for (const auto& append : batch) {
-    auto path = path_of(append);
-    if (append.failure || unsure_.count(path) == 0
-        || !sealed.insert(path).second)
-      continue;
-    if (auto synced = sync_target(path); !synced)
-      return segment_failure(synced.error);
+  if (auto settled = settle(batch); !settled)
+    return segment_failure(settled.error);
+  for (const auto& path : unsure_)
     frame.add_seal(path);
-  }
   for (const auto& append : batch)
     if (!append.failure)
       frame.add(path_of(append), append.offset, append.record.bytes);
@@ -200,8 +259,29 @@ journal_writer::write_frame(const std::vector<journal_append>& batch) {
     return {};
   if (auto failure = write_segment(frame))
     return failure;
-  for (const auto& path : sealed)
-    unsure_.erase(path);
+  unsure_.clear();
+  return {};
+}
+
+/// Makes the targets such that the next frame may be the first that is replayed
+/// for those whose frames so far are void. All of them at once: a group that
+/// was taken back must not come back in one file alone.
+io_status journal_writer::settle(const std::vector<journal_append>& batch) {
+  if (auto cut = cut_all_overlong(); !cut)
+    return cut;
+  for (const auto& path : unsure_)
+    if (auto synced = sync_target(path); !synced)
+      return synced;
+  for (const auto& append : batch) {
+    auto path = path_of(append);
+    if (append.failure || sealed_.count(path) == 0)
+      continue;
+    // Since the seal another file may have got the name, or not for good.
+    created_.insert(path);
+    if (auto synced = sync_target(path); !synced)
+      return synced;
+    sealed_.erase(path);
+  }
   return {};
 }
 
@@ -228,29 +308,31 @@ void journal_writer::apply(std::vector<journal_append>& batch) {
     auto& known = targets_[path];
     if (known.pending.empty())
       continue;
-    auto end = known.open.size;
-    auto done = write_all_at(*fs_, known.open.file.get(), known.pending, end);
+    auto done =
+      write_all_at(*fs_, known.open.file.get(), known.pending, known.open.size);
     dirty_.insert(path);
-    if (done) {
-      known.open.size = known.planned_end;
-    } else {
-      // What a failed write left behind would tear the next line.
-      if (!fs_->truncate(known.open.file.get(), end))
-        overlong_[path] = end;
-      unsure_.insert(path);
-      failed[path] = done.error;
-      trouble_ = "cannot write " + path.path;
-    }
     known.pending.clear();
+    if (done)
+      known.open.size = known.planned_end;
+    else
+      failed[path] = done.error;
   }
-  for (auto& append : batch) {
-    auto found = failed.find(path_of(append));
-    if (!append.failure && found != failed.end())
-      append.failure = journal_failure(found->second, append.record.path);
+  if (!failed.empty())
+    take_back(batch, failed);
+}
+
+/// Leaves of a batch in no target what is not in all of them.
+void journal_writer::take_back(std::vector<journal_append>& batch,
+                               const std::map<journal_path, int>& failed) {
+  for (const auto& [path, cut] : spread_failures(batch, failed)) {
+    auto& known = targets_[path];
+    // What a failed write left behind would tear the next line, too.
+    if (!fs_->truncate(known.open.file.get(), cut.end))
+      overlong_[path] = cut.end;
+    unsure_.insert(path);
+    drop_target(path);
   }
-  share_failures(batch);
-  for (const auto& entry : failed)
-    drop_target(entry.first);
+  trouble_ = "cannot write " + failed.begin()->first.path;
 }
 
 // -- targets ------------------------------------------------------------------
@@ -286,15 +368,23 @@ caf::error journal_writer::seal(const journal_path& path) {
     return journal_failure(synced.error, path.path);
   // Without a segment and a rider nothing of the path can be replayed.
   if (!segments_.empty() || !riders_.empty()) {
+    if (broken_)
+      if (auto recovered = recover(); !recovered)
+        return segment_failure(recovered.error);
+    if (auto settled = settle({}); !settled)
+      return segment_failure(settled.error);
     frame_builder frame;
     frame.add_all(riders_);
-    frame.add_seal(path);
+    unsure_.insert(path);
+    for (const auto& other : unsure_)
+      frame.add_seal(other);
     if (auto failure = write_segment(frame))
       return failure;
+    unsure_.clear();
   }
   dirty_.erase(path);
   retiring_dirty_.erase(path);
-  unsure_.erase(path);
+  sealed_.insert(path);
   drop_target(path);
   return {};
 }
@@ -355,6 +445,8 @@ caf::error journal_writer::segment_failure(int error) {
 /// then no segment is left that could contradict what comes next.
 io_status journal_writer::recover() {
   segment_ = {};
+  if (auto cut = cut_all_overlong(); !cut)
+    return cut;
   retiring_dirty_.insert(dirty_.begin(), dirty_.end());
   dirty_.clear();
   while (!retiring_dirty_.empty()) {
@@ -393,6 +485,11 @@ void journal_writer::begin_checkpoint() {
 }
 
 bool journal_writer::checkpoint_step(size_t targets) {
+  if (auto cut = cut_all_overlong(); !cut) {
+    trouble_ =
+      "cannot cut off what a failed write left: " + os::errno_text(cut.error);
+    return false;
+  }
   for (size_t count = 0; count < targets && !retiring_dirty_.empty(); ++count) {
     auto path = *retiring_dirty_.begin();
     if (auto synced = sync_target(path); !synced) {

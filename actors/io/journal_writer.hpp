@@ -39,7 +39,12 @@ struct journal_append {
 ///     until all targets are synced, all segments removed and a fresh one
 ///     begun;
 ///   - a target whose end we cannot vouch for (failed write, foreign writer)
-///     gets a seal before its next frame.
+///     gets a seal with the next frame, all of them together;
+///   - a write that fails takes back what stands behind it in the batch and all
+///     of its groups, from every target; as long as that cannot be done, no
+///     frame is forgotten;
+///   - after a seal, the first frame of the path comes after a sync of the file
+///     that then has the name, and of the name.
 class journal_writer {
 public:
   journal_writer(std::shared_ptr<file_system> fs, std::string state_dir,
@@ -47,10 +52,11 @@ public:
   journal_writer(const journal_writer&) = delete;
   journal_writer& operator=(const journal_writer&) = delete;
 
-  /// Appends a batch in order and fills in the outcomes. A group of which one
-  /// target cannot be opened is not written at all. One frame with one
-  /// sync when any append asks for it, none when all are lazy. The caller keeps
-  /// a batch within limits::journal_frame_bytes and most_appends.
+  /// Appends a batch in order and fills in the outcomes. A group is in all of
+  /// its targets or in none, now and after a crash, whatever fails. One frame
+  /// with one sync when any append asks for it or belongs to a group, none
+  /// otherwise. The caller keeps a batch within limits::journal_frame_bytes and
+  /// most_appends.
   void commit(std::vector<journal_append>& batch);
 
   /// Makes a path's older frames void, after its target is synced.
@@ -100,13 +106,17 @@ private:
   io_result<target*> acquire(const journal_path& path);
   io_status refresh(const journal_path& path, target& known);
   io_status cut_overlong(const journal_path& path, journal_target& opened);
+  io_status cut_all_overlong();
   void drop_target(const journal_path& path);
   void trim_targets();
   void plan(std::vector<journal_append>& batch);
   bool needs_frame(const std::vector<journal_append>& batch) const;
   caf::error write_frame(const std::vector<journal_append>& batch);
   caf::error write_segment(const frame_builder& frame);
+  io_status settle(const std::vector<journal_append>& batch);
   void apply(std::vector<journal_append>& batch);
+  void take_back(std::vector<journal_append>& batch,
+                 const std::map<journal_path, int>& failed);
   io_status ensure_segment();
   io_status recover();
   io_status sync_target(const journal_path& path);
@@ -136,6 +146,8 @@ private:
   std::set<journal_path> created_;
   /// Their frames so far must not be replayed.
   std::set<journal_path> unsure_;
+  /// Sealed and not appended to since; for good, when the file was archived.
+  std::set<journal_path> sealed_;
   /// Where a file should end that holds the rest of a failed write.
   std::map<journal_path, uint64_t> overlong_;
   uint64_t batch_ = 0;
