@@ -59,8 +59,9 @@ journal_record journal_file::begin_record(std::string line, durability level) {
   record.root = root_;
   record.path = path_;
   record.level = level;
-  // It must not swallow the next one.
-  if (std::exchange(torn_, false))
+  // It must not swallow the next one. Until the disk has taken a line, each one
+  // brings the break: whichever is the first to arrive needs it.
+  if (torn_)
     record.bytes = "\n";
   record.bytes += line;
   return record;
@@ -68,6 +69,7 @@ journal_record journal_file::begin_record(std::string line, durability level) {
 
 void journal_file::written(uint64_t offset, size_t length) {
   --under_way_;
+  torn_ = false;
   size_ = std::max(size_, offset + length);
 }
 

@@ -319,8 +319,10 @@ office_node::office_node(office_world& shared,
     offices::spawn_registry(*system, {place, boot.state(), files, wall});
   offices::offices_args args;
   args.deps.place = place;
-  args.deps.journal =
-    spawn_inline_journal(*system, disk, world.state, world.root, journal_log);
+  args.deps.journal = world.journal
+                        ? world.journal(*system, disk)
+                        : spawn_inline_journal(*system, disk, world.state,
+                                               world.root, journal_log);
   args.deps.files = files;
   args.deps.wall = wall;
   metrics = kit::spawn_stateful<metrics_actor, counting_metrics_state>(*system,
@@ -347,6 +349,8 @@ office_node::office_node(office_world& shared,
   args.registry = registry;
   args.deps.sleep_job = world.sleep_job;
   args.resume_keys = offices::load_open_list(*disk, world.state).keys;
+  args.resume_keys.insert(args.resume_keys.end(), world.replayed.begin(),
+                          world.replayed.end());
   offices_handle = offices::spawn_offices(*system, std::move(args));
   transport = kit::spawn_stateful<transport_actor, gate_transport_state>(
     *system, &world, gate, offices_handle);

@@ -36,6 +36,11 @@ struct office_world {
   /// Texts that the platform shows: answers, notices, edits as `edit[ref] …`.
   std::vector<std::string> shown;
   size_t posts = 0;
+  /// Another journal than the inline one.
+  std::function<journal_actor(caf::actor_system&, std::shared_ptr<file_system>)>
+    journal;
+  /// Keys of the offices that a replay of that journal touched.
+  std::vector<std::string> replayed;
   /// What an office tidies up before it sleeps.
   std::function<file_job(const office&)> sleep_job;
   /// Messages whose run cause, and whose tool or model work, is recorded.
