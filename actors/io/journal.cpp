@@ -186,6 +186,7 @@ private:
     commit();
     closed_ = true;
     timer_.cancel();
+    retry_timer_.cancel();
     auto failure = writer_->close();
     note_trouble();
     if (failure)
@@ -245,15 +246,25 @@ private:
     return line;
   }
 
+  /// Tells when trouble begins and when it ends, not how it changes.
   void note_trouble() {
     const auto& trouble = writer_->trouble();
-    if (trouble == known_trouble_)
+    if (!trouble.empty() && !closed_ && !retry_timer_.armed())
+      retry_timer_.arm(self_, journal_retry_interval, [this] { retry(); });
+    if (trouble.empty() == !in_trouble_)
       return;
-    known_trouble_ = trouble;
-    if (trouble.empty())
-      kit::log::info("journal", "writing works again");
-    else
+    in_trouble_ = !trouble.empty();
+    if (in_trouble_)
       kit::log::error("journal", trouble);
+    else
+      kit::log::info("journal", "writing works again");
+  }
+
+  void retry() {
+    if (closed_ || writer_->trouble().empty())
+      return;
+    writer_->retry();
+    note_trouble();
   }
 
   void report(size_t count, bool synced, event_loop::time_point began) {
@@ -280,13 +291,24 @@ private:
   uint64_t last_group_ = 0;
   kit::generation_timer timer_;
   uint64_t records_ = 0;
-  std::string known_trouble_;
+  kit::generation_timer retry_timer_;
+  bool in_trouble_ = false;
   bool flush_sent_ = false;
   bool step_sent_ = false;
   bool closed_ = false;
 };
 
 } // namespace
+
+journal_actor spawn_scheduled_journal(caf::actor_system& system,
+                                      std::shared_ptr<file_system> fs,
+                                      std::string state_dir,
+                                      std::string workspace_root,
+                                      metrics_actor metrics) {
+  return kit::spawn_stateful<journal_interface, journal_state>(
+    system, std::move(fs), std::move(state_dir), std::move(workspace_root),
+    std::move(metrics));
+}
 
 journal_actor spawn_journal(caf::actor_system& system,
                             std::shared_ptr<file_system> fs,

@@ -18,8 +18,9 @@ namespace bureau::io {
 /// appends never wait for a whole checkpoint.
 ///
 /// When the disk refuses, everything that waits fails with errc::disk, nothing
-/// is acknowledged, and the next request tries again on a fresh segment
-/// (decision B4); status says `degraded` meanwhile.
+/// is acknowledged, and the next request tries again on a fresh segment, and
+/// without one the journal itself each second (decision B4); status says
+/// `degraded` meanwhile, and the log when it begins and ends.
 ///
 /// Call replay_journal first. Stop it before the actor system ends.
 /// @param state_dir,workspace_root absolute; what journalled paths are
@@ -29,5 +30,12 @@ journal_actor spawn_journal(caf::actor_system& system,
                             std::shared_ptr<file_system> fs,
                             std::string state_dir, std::string workspace_root,
                             metrics_actor metrics);
+
+/// The same actor without a thread of its own, for stories on virtual time.
+journal_actor spawn_scheduled_journal(caf::actor_system& system,
+                                      std::shared_ptr<file_system> fs,
+                                      std::string state_dir,
+                                      std::string workspace_root,
+                                      metrics_actor metrics);
 
 } // namespace bureau::io

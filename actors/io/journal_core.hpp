@@ -2,11 +2,16 @@
 
 #include "actors/io/journal_codec.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace bureau::io {
+
+/// While the disk refuses, the journal tries again after this time
+/// (decision B4).
+inline constexpr auto journal_retry_interval = std::chrono::seconds{1};
 
 /// Says what is wrong with a record; empty when it may be appended.
 std::string record_fault(const journal_record& record);

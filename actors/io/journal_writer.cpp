@@ -13,6 +13,9 @@ namespace bureau::io {
 
 namespace {
 
+/// As much as a frame of many records needs.
+constexpr size_t probe_bytes = 64u << 10;
+
 journal_path path_of(const journal_append& append) {
   return {append.record.root, append.record.path};
 }
@@ -312,10 +315,13 @@ void journal_writer::apply(std::vector<journal_append>& batch) {
       write_all_at(*fs_, known.open.file.get(), known.pending, known.open.size);
     dirty_.insert(path);
     known.pending.clear();
-    if (done)
-      known.open.size = known.planned_end;
-    else
+    if (!done) {
       failed[path] = done.error;
+      continue;
+    }
+    known.open.size = known.planned_end;
+    if (path == troubled_target_)
+      target_trouble_.clear();
   }
   if (!failed.empty())
     take_back(batch, failed);
@@ -332,7 +338,10 @@ void journal_writer::take_back(std::vector<journal_append>& batch,
     unsure_.insert(path);
     drop_target(path);
   }
-  trouble_ = "cannot write " + failed.begin()->first.path;
+  const auto& [path, error] = *failed.begin();
+  troubled_target_ = path;
+  target_trouble_ = "cannot write " + root_of(path) + "/" + path.path + ": "
+                    + os::errno_text(error);
 }
 
 // -- targets ------------------------------------------------------------------
@@ -462,8 +471,43 @@ io_status journal_writer::recover() {
   unsure_.clear();
   segment_size_ = 0;
   broken_ = false;
-  trouble_.clear();
+  checkpoint_trouble_.clear();
   return {};
+}
+
+void journal_writer::retry() {
+  if (auto recovered = recover(); !recovered) {
+    segment_failure(recovered.error);
+    return;
+  }
+  for (const auto& root : roots_)
+    if (auto written = probe(root); !written) {
+      trouble_ =
+        "cannot write below " + root + ": " + os::errno_text(written.error);
+      return;
+    }
+  trouble_.clear();
+  target_trouble_.clear();
+}
+
+/// A file without a name leaves nothing behind, whatever happens.
+io_status journal_writer::probe(const std::string& directory) {
+  auto fd = fs_->open(directory, O_TMPFILE | O_WRONLY, 0600);
+  if (!fd) {
+    // Not every file system has such files.
+    auto cannot_tell =
+      fd.error == EOPNOTSUPP || fd.error == EISDIR || fd.error == EINVAL;
+    return {cannot_tell ? 0 : fd.error};
+  }
+  os::descriptor file{*fs_, fd.value};
+  auto done = os::write_all(*fs_, file.get(), std::string(probe_bytes, '\0'));
+  return done ? fs_->sync_data(file.get()) : done;
+}
+
+const std::string& journal_writer::trouble() const {
+  if (!trouble_.empty())
+    return trouble_;
+  return checkpoint_trouble_.empty() ? target_trouble_ : checkpoint_trouble_;
 }
 
 // -- checkpoints --------------------------------------------------------------
@@ -486,14 +530,14 @@ void journal_writer::begin_checkpoint() {
 
 bool journal_writer::checkpoint_step(size_t targets) {
   if (auto cut = cut_all_overlong(); !cut) {
-    trouble_ =
+    checkpoint_trouble_ =
       "cannot cut off what a failed write left: " + os::errno_text(cut.error);
     return false;
   }
   for (size_t count = 0; count < targets && !retiring_dirty_.empty(); ++count) {
     auto path = *retiring_dirty_.begin();
     if (auto synced = sync_target(path); !synced) {
-      trouble_ =
+      checkpoint_trouble_ =
         "cannot sync " + path.path + ": " + os::errno_text(synced.error);
       return false;
     }
@@ -501,9 +545,10 @@ bool journal_writer::checkpoint_step(size_t targets) {
   }
   if (!retiring_dirty_.empty())
     return true;
+  checkpoint_trouble_.clear();
   if (auto removed = remove_old_segments(); !removed)
-    trouble_ = "cannot remove old segments in " + directory_ + ": "
-               + os::errno_text(removed.error);
+    checkpoint_trouble_ = "cannot remove old segments in " + directory_ + ": "
+                          + os::errno_text(removed.error);
   return false;
 }
 

@@ -80,10 +80,15 @@ public:
   /// Checkpoints everything at once. @return empty when no segment is left
   caf::error close();
 
+  /// While there is trouble: finishes what a failure left undone, then writes a
+  /// little below both directories, to a file without a name. Nothing else can
+  /// tell that the disk works again when nobody appends.
+  void retry();
+
   /// Whether the last frame or checkpoint failed.
   bool broken() const { return broken_; }
-  /// The last failure, for the status line.
-  const std::string& trouble() const { return trouble_; }
+  /// What does not work now, for the status line; empty when all does.
+  const std::string& trouble() const;
   uint64_t segment_bytes() const { return segment_size_; }
   size_t open_targets() const { return targets_.size(); }
   /// Frames synced so far.
@@ -117,6 +122,7 @@ private:
   void apply(std::vector<journal_append>& batch);
   void take_back(std::vector<journal_append>& batch,
                  const std::map<journal_path, int>& failed);
+  io_status probe(const std::string& directory);
   io_status ensure_segment();
   io_status recover();
   io_status sync_target(const journal_path& path);
@@ -155,7 +161,12 @@ private:
   std::vector<journal_path> touched_;
   uint64_t frames_ = 0;
   bool broken_ = false;
+  /// Of the segments, of a checkpoint, and of one target: each ends when the
+  /// same works again.
   std::string trouble_;
+  std::string checkpoint_trouble_;
+  std::string target_trouble_;
+  journal_path troubled_target_;
 };
 
 } // namespace bureau::io

@@ -602,6 +602,63 @@ TEST_CASE("a target that cannot be written keeps whole lines") {
   CHECK(get_file(world.file("a")) == "1\n2\n");
 }
 
+TEST_CASE("a retry tells when the disk works again without an append") {
+  for (auto failing : {"write_at", "sync_data"}) {
+    CAPTURE(failing);
+    journal_world world;
+    auto writer = world.writer();
+    put(*writer, "a", "1\n");
+    world.fs->fail_named(failing, ENOSPC);
+    CHECK(put(*writer, "a", "lost\n").failure);
+    CHECK_FALSE(writer->trouble().empty());
+    writer->retry();
+    // Writing is what is tried, not only what was left to do.
+    world.fs->fail_named("write", ENOSPC);
+    writer->retry();
+    CHECK(writer->trouble().find("No space left") != std::string::npos);
+    world.fs->heal();
+    writer->retry();
+    CHECK(writer->trouble().empty());
+    CHECK_FALSE(writer->broken());
+    CHECK(world.segments() == 0);
+    CHECK(put(*writer, "a", "2\n").offset == 2);
+    CHECK(world.replay().failure == caf::none);
+    CHECK(get_file(world.file("a")) == "1\n2\n");
+  }
+}
+
+TEST_CASE("a target that cannot be written is trouble until it can") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  put(*writer, "b", "1\n");
+  world.fs->fail_at(4, ENOSPC);
+  CHECK(put(*writer, "a", "refused\n").failure);
+  world.fs->heal();
+  // Others work, and do not say that this one does.
+  CHECK_FALSE(put(*writer, "b", "2\n").failure);
+  CHECK(writer->trouble().find("cannot write " + world.file("a")) == 0);
+  CHECK_FALSE(put(*writer, "a", "2\n").failure);
+  CHECK(writer->trouble().empty());
+}
+
+TEST_CASE("a checkpoint that works again ends its trouble") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  writer->begin_checkpoint();
+  world.fs->fail_named("unlink_below", EIO);
+  while (writer->checkpoint_step(1))
+    ;
+  CHECK(writer->trouble().find("cannot remove old segments") == 0);
+  world.fs->heal();
+  put(*writer, "a", "2\n");
+  CHECK_FALSE(writer->trouble().empty());
+  writer->retry();
+  CHECK(writer->trouble().empty());
+  CHECK(world.segments() == 0);
+}
+
 TEST_CASE("few descriptors stay open however many targets there are") {
   journal_world world;
   auto writer = world.writer();
