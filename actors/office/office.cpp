@@ -21,6 +21,22 @@ constexpr size_t logged_ids = 4096;
 constexpr const char* ledger_name = "ledger.jsonl";
 constexpr const char* log_name = "log.jsonl";
 
+/// Why a chat log is not to be read or written (decision B16); empty: it may be
+/// or is not there yet.
+std::string refusal_of_log(const std::string& path, const file_outcome& found) {
+  if (found.kind == file_kind::absent)
+    return {};
+  if (found.kind == file_kind::symlink)
+    return "its chat log " + path
+           + " is a symbolic link; put a file of its own in its place";
+  if (found.kind != file_kind::regular)
+    return "its chat log " + path + " is no regular file; move it away";
+  if (found.links > 1)
+    return "its chat log " + path + " has " + std::to_string(found.links)
+           + " names, so that others may write it; replace it by a copy";
+  return {};
+}
+
 } // namespace
 
 office_state::office_state(pointer self)
@@ -123,8 +139,15 @@ void office_state::read_ledger_file() {
     look.path = place_.key + "/" + log_name;
     kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
                          std::move(look))
-      .then([this](const file_outcome& facts) { read_log_tail_of(facts.size); },
-            [this](caf::error& reason) { give_up_loading(reason); });
+      .then(
+        [this](const file_outcome& found) {
+          auto refusal = refusal_of_log(place_.log_path, found);
+          if (refusal.empty())
+            read_log_tail_of(found.size);
+          else
+            give_up_loading(make_failure(errc::denied, refusal));
+        },
+        [this](caf::error& reason) { give_up_loading(reason); });
   };
   kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
                        std::move(job))

@@ -5,9 +5,10 @@
 #include <caf/all.hpp>
 #include <doctest/doctest.h>
 
-#include <filesystem>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 
 using namespace bureau;
 using namespace bureau::test;
@@ -181,6 +182,49 @@ TEST_CASE("a chat log that cannot be written takes no message at all") {
   CHECK(node.say("m1") != "taken");
   CHECK(world.ledger().empty());
   CHECK(node.sessions->tickets.empty());
+}
+
+TEST_CASE("a chat log that is a link, or has a second name, is refused") {
+  office_world world;
+  { office_node{world}.say("m0"); }
+  auto log = world.log_path();
+  auto content = get_file(log);
+  auto elsewhere = world.scratch / "elsewhere";
+  struct row {
+    const char* name;
+    std::function<void()> place;
+  };
+  const row rows[] = {
+    {"symlink",
+     [&] {
+       std::filesystem::create_symlink(elsewhere, log);
+     }},
+    {"hard link",
+     [&] {
+       std::filesystem::create_hard_link(elsewhere, log);
+     }},
+    {"fifo",
+     [&] {
+       ::mkfifo(log.c_str(), 0600);
+     }},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(std::string{row.name});
+    put_file(elsewhere, content);
+    std::filesystem::remove(log);
+    row.place();
+    office_node node{world};
+    node.sessions->automatic = true;
+    CHECK(node.say("m1") == "denied");
+    CHECK(node.sessions->tickets.empty());
+    CHECK(get_file(elsewhere) == content);
+    // As soon as the operator has put it right, the conversation goes on.
+    std::filesystem::remove(log);
+    put_file(log, content);
+    auto id = std::string{"after "} + row.name;
+    CHECK(node.say(id) == "taken");
+    CHECK(get_file(elsewhere) == content);
+  }
 }
 
 TEST_CASE("a full disk leaves no empty line behind") {
