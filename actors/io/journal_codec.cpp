@@ -78,30 +78,73 @@ private:
   bool ok_ = true;
 };
 
+/// The parts of a record where they lie.
+struct record_view {
+  journal_root root = journal_root::state;
+  bool is_seal = false;
+  std::string_view path;
+  uint64_t offset = 0;
+  std::string_view bytes;
+};
+
 /// @return whether the record is whole and makes sense
-bool take_record(reader& in, wal_record& record) {
+bool take_record(reader& in, record_view& record) {
   auto tag = in.take<uint8_t>();
   record.is_seal = (tag & seal_bit) != 0;
   auto root = static_cast<uint8_t>(tag & ~seal_bit);
   if (root > static_cast<uint8_t>(journal_root::workspace))
     return false;
-  record.target.root = static_cast<journal_root>(root);
-  record.target.path = in.take_bytes(in.take<uint16_t>());
+  record.root = static_cast<journal_root>(root);
+  record.path = in.take_bytes(in.take<uint16_t>());
   record.offset = in.take<uint64_t>();
   record.bytes = in.take_bytes(in.take<uint32_t>());
-  return in.ok() && !record.target.path.empty()
-         && record.offset <= highest_offset;
+  return in.ok() && !record.path.empty() && record.offset <= highest_offset;
 }
 
 bool take_frame(std::string_view records, wal_segment& segment) {
   reader in{records};
-  std::vector<wal_record> taken;
+  std::vector<record_view> taken;
   while (!in.empty())
     if (!take_record(in, taken.emplace_back()))
       return false;
-  for (auto& record : taken)
-    segment.records.push_back(std::move(record));
+  for (const auto& record : taken)
+    segment.records.push_back({{record.root, std::string{record.path}},
+                               record.offset,
+                               std::string{record.bytes},
+                               record.is_seal});
   return true;
+}
+
+/// The records of a frame at the front of `in` whose header makes sense; empty
+/// when it does not. A length of 0 is what a file system leaves behind after a
+/// crash.
+std::string_view take_frame_records(reader& in, uint32_t& crc) {
+  auto length = in.take<uint32_t>();
+  crc = in.take<uint32_t>();
+  if (!in.ok() || length > longest_records)
+    return {};
+  auto records = in.take_bytes(length);
+  return in.ok() ? records : std::string_view{};
+}
+
+/// Whether a whole frame begins anywhere in there. Bytes that only look like
+/// frames cannot make this long: when too many do, the answer is yes.
+bool holds_frame(std::string_view bytes) {
+  constexpr size_t most_summed = 64u << 20;
+  size_t summed = 0;
+  for (; bytes.size() > header_bytes; bytes.remove_prefix(1)) {
+    reader in{bytes};
+    uint32_t crc = 0;
+    auto records = take_frame_records(in, crc);
+    reader first{records};
+    record_view record;
+    if (records.empty() || !take_record(first, record))
+      continue;
+    summed += records.size();
+    if (summed > most_summed || crc32c(records) == crc)
+      return true;
+  }
+  return false;
 }
 
 } // namespace
@@ -159,18 +202,17 @@ wal_segment decode_segment(std::string_view bytes) {
   wal_segment result;
   reader in{bytes};
   while (!in.empty()) {
-    auto length = in.take<uint32_t>();
-    auto crc = in.take<uint32_t>();
-    // A length of 0 is what a file system leaves behind after a crash.
-    if (!in.ok() || length == 0 || length > longest_records)
-      break;
-    auto records = in.take_bytes(length);
-    if (!in.ok() || crc32c(records) != crc || !take_frame(records, result))
+    uint32_t crc = 0;
+    auto records = take_frame_records(in, crc);
+    if (records.empty() || crc32c(records) != crc
+        || !take_frame(records, result))
       break;
     ++result.frames;
     result.whole_bytes = bytes.size() - in.left();
   }
   result.torn = result.whole_bytes < bytes.size();
+  if (result.torn)
+    result.damaged = holds_frame(bytes.substr(result.whole_bytes + 1));
   return result;
 }
 

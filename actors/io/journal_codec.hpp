@@ -63,11 +63,16 @@ struct wal_segment {
   std::vector<wal_record> records;
   /// Length of the part that is whole.
   size_t whole_bytes = 0;
-  /// Whether something follows it: the last write did not end.
+  /// Whether something follows it.
   bool torn = false;
+  /// Whether a whole frame is in that: the frames before were synced and have
+  /// been damaged since. Otherwise it is the last write, which did not end.
+  bool damaged = false;
 };
 
-/// Reads frames up to the first that is not whole.
+/// Reads frames up to the first that is not whole. What lies behind it is only
+/// looked at: without the length of a frame nobody knows for sure where the
+/// next one begins, and texts of strangers are in there.
 wal_segment decode_segment(std::string_view bytes);
 
 /// `<16 hex>.wal`

@@ -36,7 +36,7 @@ public:
       return std::move(report_);
     std::vector<wal_record> records;
     for (auto number : numbers)
-      if (!read_segment(number, records))
+      if (!read_segment(number, number == numbers.back(), records))
         return std::move(report_);
     auto plan = plan_replay(std::move(records));
     report_.touched = std::move(plan.paths);
@@ -63,12 +63,18 @@ private:
 
   std::vector<uint64_t> segments() {
     std::vector<uint64_t> result;
-    auto names = fs_.list(directory_);
-    if (!names) {
-      if (names.error != ENOENT)
-        fail(names.error, "list", directory_);
+    auto facts = fs_.stat_name(directory_);
+    if (facts.error == ENOENT)
       return result;
-    }
+    // A link, also one that leads nowhere, would be refused by every append.
+    auto error = facts.error;
+    if (facts && !S_ISDIR(facts.value.st_mode))
+      error = S_ISLNK(facts.value.st_mode) ? ELOOP : ENOTDIR;
+    io_result<std::vector<std::string>> names{{}, error};
+    if (error == 0)
+      names = fs_.list(directory_);
+    if (!names)
+      fail(names.error, "use the journal directory", directory_);
     for (const auto& name : names.value)
       if (auto number = segment_number(name); number != 0)
         result.push_back(number);
@@ -76,7 +82,8 @@ private:
     return result;
   }
 
-  bool read_segment(uint64_t number, std::vector<wal_record>& records) {
+  bool read_segment(uint64_t number, bool is_last,
+                    std::vector<wal_record>& records) {
     auto path = directory_ + "/" + segment_name(number);
     auto content =
       os::read_whole(fs_, path, static_cast<size_t>(longest_segment));
@@ -86,14 +93,28 @@ private:
     ++report_.segments;
     report_.frames += segment.frames;
     if (segment.torn)
-      report_.notes.push_back(
-        path + ": the last write did not end; "
-        + std::to_string(content.value.size() - segment.whole_bytes)
-        + " bytes after " + std::to_string(segment.whole_bytes)
-        + " were never confirmed and are dropped");
+      note_end(number, path, segment, content.value.size(), is_last);
     for (auto& record : segment.records)
       records.push_back(std::move(record));
     return true;
+  }
+
+  /// A segment ends in the middle of a frame or is damaged. Only the last write
+  /// of all may not have ended; what is older was synced as a whole.
+  void note_end(uint64_t number, const std::string& path,
+                const wal_segment& segment, size_t size, bool is_last) {
+    auto at = std::to_string(segment.whole_bytes);
+    auto rest = std::to_string(size - segment.whole_bytes);
+    if (!segment.damaged && is_last) {
+      report_.notes.push_back(path + ": the last write did not end; " + rest
+                              + " bytes after " + at
+                              + " were never confirmed and are dropped");
+      return;
+    }
+    report_.notes.push_back(path + ": damaged at byte " + at + "; " + rest
+                            + " bytes from there on, with messages that may "
+                              "have been confirmed, are not restored");
+    aside_.insert(number);
   }
 
   /// The open target of a record; only a record at the start may create it.

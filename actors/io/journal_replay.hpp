@@ -18,7 +18,7 @@ struct replay_report {
   /// Every file that occurs in a frame, sorted, once: their offices were busy
   /// when the node ended.
   std::vector<journal_path> touched;
-  /// One sentence each: torn ends, records that fit no file.
+  /// One sentence each: torn ends, damage, records that fit no file.
   std::vector<std::string> notes;
   /// Set: the disk refused, the segments are kept, the node must not start.
   caf::error failure;
@@ -31,8 +31,10 @@ struct replay_report {
 ///
 /// Existing bytes are never written again, links are never followed, and a
 /// target that is shorter than a record's offset is left alone with a note. A
-/// directory that is gone is made again. When a record finds no place, the
-/// segments are kept as `<name>.damaged`, at most most_kept_segments of them.
+/// directory that is gone is made again. A torn last frame is dropped. A
+/// segment that is damaged before its end is replayed up to there and kept as
+/// `<name>.damaged`, and so are all when a record finds no place; at most
+/// most_kept_segments of them.
 replay_report replay_journal(file_system& fs, const std::string& state_dir,
                              const std::string& workspace_root);
 

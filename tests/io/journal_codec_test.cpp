@@ -122,6 +122,41 @@ TEST_CASE("what a file system leaves after a crash is no frame") {
   }
 }
 
+TEST_CASE("damage before a whole frame is no torn end") {
+  auto frames = sample_frames();
+  auto bytes = joined(frames);
+  auto last = bytes.size() - frames.back().size();
+  for (size_t at = 0; at < bytes.size(); ++at)
+    for (auto bit = 0; bit < 8; ++bit) {
+      auto damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      CAPTURE(at);
+      CAPTURE(bit);
+      auto read = io::decode_segment(damaged);
+      CHECK(read.torn);
+      CHECK(read.damaged == (at < last));
+    }
+  for (size_t length = 0; length < bytes.size(); ++length)
+    CHECK_FALSE(
+      io::decode_segment(std::string_view{bytes}.substr(0, length)).damaged);
+  // A lost sector, and one that was never written at the end.
+  auto lost = frames[0] + std::string(frames[1].size(), '\0') + frames[2];
+  CHECK(io::decode_segment(lost).damaged);
+  CHECK_FALSE(io::decode_segment(bytes + std::string(4096, '\0')).damaged);
+}
+
+TEST_CASE("looking for frames behind the damage is bounded") {
+  // Beginnings of frames of four megabytes, thousands of them.
+  auto header = "\0\0\x40\0"s + "crc?";
+  auto record = "\0\x01\0"s + "a" + std::string(8, '\0') + "\x01\0\0\0"s + "x";
+  std::string bytes;
+  while (bytes.size() < (16u << 20))
+    bytes += header + record;
+  auto read = io::decode_segment(bytes);
+  CHECK(read.frames == 0);
+  CHECK(read.damaged);
+}
+
 TEST_CASE("records with a right checksum and no sense are refused") {
   auto framed = [](const std::string& records) {
     std::string result;
