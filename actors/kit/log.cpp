@@ -126,7 +126,8 @@ void to_sink(line_sink function) {
 }
 
 void write(level severity, std::string_view label, std::string_view text) {
-  auto logger = spdlog::default_logger_raw();
+  // A share of it: another thread may put another logger in its place.
+  auto logger = spdlog::default_logger();
   if (logger == nullptr || !logger->should_log(native(severity)))
     return;
   std::string line;

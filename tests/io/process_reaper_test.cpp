@@ -131,6 +131,7 @@ private:
 class counted_warnings {
 public:
   counted_warnings() {
+    kit::log::set_level(kit::log::level::warning);
     kit::log::to_sink([this](kit::log::level severity, std::string_view) {
       if (severity == kit::log::level::warning)
         ++count_;
@@ -138,7 +139,10 @@ public:
   }
   counted_warnings(const counted_warnings&) = delete;
   counted_warnings& operator=(const counted_warnings&) = delete;
-  ~counted_warnings() { kit::log::to_stderr(); }
+  ~counted_warnings() {
+    kit::log::to_stderr();
+    kit::log::set_level(kit::log::level::off);
+  }
   size_t count() const { return count_; }
 
 private:
