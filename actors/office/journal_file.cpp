@@ -6,17 +6,19 @@
 #include <caf/all.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
 namespace bureau::offices {
 
 void journal_file::init(self_pointer self, journal_actor journal,
-                        journal_root root, std::string path) {
+                        journal_root root, std::string path, restorer restore) {
   self_ = self;
   journal_ = std::move(journal);
   root_ = root;
   path_ = std::move(path);
+  restore_ = std::move(restore);
 }
 
 void journal_file::found(uint64_t size, bool torn) {
@@ -25,13 +27,13 @@ void journal_file::found(uint64_t size, bool torn) {
 }
 
 void journal_file::append(std::string line, durability level, done then) {
-  take({std::move(line), level, std::move(then), nullptr, {}});
+  take({std::move(line), level, std::move(then), nullptr, {}, false});
 }
 
 void journal_file::append_both(std::string line, journal_file& other,
                                std::string other_line, done then) {
   take({std::move(line), durability::sync, std::move(then), &other,
-        std::move(other_line)});
+        std::move(other_line), false});
 }
 
 void journal_file::take(waiting next) {
@@ -44,7 +46,7 @@ void journal_file::take(waiting next) {
                          + std::to_string(limits::journal_frame_bytes)));
     return;
   }
-  if (!rewriting_)
+  if (!rewriting_ && !restoring_)
     send(std::move(next));
   else if (waiting_.size() < limits::office_waiting)
     waiting_.push_back(std::move(next));
@@ -53,7 +55,8 @@ void journal_file::take(waiting next) {
       make_failure(errc::queue_full, "too many records wait for " + path_));
 }
 
-journal_record journal_file::begin_record(std::string line, durability level) {
+journal_record journal_file::begin_record(const std::string& line,
+                                          durability level) {
   ++under_way_;
   journal_record record;
   record.root = root_;
@@ -88,22 +91,50 @@ void journal_file::send(waiting next) {
       send_both(std::move(next));
     return;
   }
-  auto record = begin_record(std::move(next.line), next.level);
+  auto record = begin_record(next.line, next.level);
   auto length = record.bytes.size();
-  auto then = std::make_shared<done>(std::move(next.then));
+  auto what = std::make_shared<waiting>(std::move(next));
   kit::bounded_request(self_, journal_, limits::disk_timeout, atom::append_v,
                        std::move(record))
     .then(
-      [this, then, length](uint64_t offset) {
+      [this, what, length](uint64_t offset) {
         written(offset, length);
-        (*then)(caf::none);
+        what->then(caf::none);
         begin_rewrite();
       },
-      [this, then](caf::error& reason) {
+      [this, what](caf::error& reason) {
         not_written();
-        (*then)(reason);
+        refused(std::move(*what), reason);
         begin_rewrite();
       });
+}
+
+// The journal has one code for all that can be wrong with a path.
+void journal_file::refused(waiting what, const caf::error& reason) {
+  if (!restore_ || what.repeated || code_of(reason) != errc::bad_request) {
+    what.then(reason);
+    return;
+  }
+  what.repeated = true;
+  lost_.push_back(std::move(what));
+  if (!std::exchange(restoring_, true))
+    restore_([this] { restored(); });
+}
+
+void journal_file::restored() {
+  restoring_ = false;
+  waiting_.insert(waiting_.begin(), std::make_move_iterator(lost_.begin()),
+                  std::make_move_iterator(lost_.end()));
+  lost_.clear();
+  send_waiting();
+  begin_rewrite();
+}
+
+void journal_file::send_waiting() {
+  if (rewriting_ || restoring_)
+    return;
+  for (auto& next : std::exchange(waiting_, {}))
+    send(std::move(next));
 }
 
 // Two lines that are too long for one frame: this file's comes first, and what
@@ -125,26 +156,24 @@ void journal_file::send_one_by_one(waiting next) {
 void journal_file::send_both(waiting next) {
   auto other = next.other;
   journal_batch records;
-  records.push_back(begin_record(std::move(next.line), next.level));
-  records.push_back(
-    other->begin_record(std::move(next.other_line), next.level));
+  records.push_back(begin_record(next.line, next.level));
+  records.push_back(other->begin_record(next.other_line, next.level));
   auto length = records.front().bytes.size();
   auto other_length = records.back().bytes.size();
-  auto then = std::make_shared<done>(std::move(next.then));
+  auto what = std::make_shared<waiting>(std::move(next));
   kit::bounded_request(self_, journal_, limits::disk_timeout, atom::append_v,
                        std::move(records))
     .then(
-      [this, other, then, length,
-       other_length](const std::vector<uint64_t>& offsets) {
+      [this, what, length, other_length](const std::vector<uint64_t>& offsets) {
         written(offsets.at(0), length);
-        other->written(offsets.at(1), other_length);
-        (*then)(caf::none);
+        what->other->written(offsets.at(1), other_length);
+        what->then(caf::none);
         begin_rewrite();
       },
-      [this, other, then](caf::error& reason) {
+      [this, what](caf::error& reason) {
         not_written();
-        other->not_written();
-        (*then)(reason);
+        what->other->not_written();
+        refused(std::move(*what), reason);
         begin_rewrite();
       });
 }
@@ -160,7 +189,7 @@ void journal_file::rewrite(const files_actor& files, std::string absolute,
 }
 
 void journal_file::begin_rewrite() {
-  if (!rewriting_ || under_way_ > 0 || !replacement_.content)
+  if (!rewriting_ || restoring_ || under_way_ > 0 || !replacement_.content)
     return;
   auto content = std::exchange(replacement_.content, nullptr);
   kit::bounded_request(self_, journal_, limits::disk_timeout, atom::seal_v,
@@ -217,9 +246,7 @@ void journal_file::end_rewrite(const caf::error& reason) {
   rewriting_ = false;
   auto then = std::move(replacement_.then);
   replacement_ = {};
-  auto held = std::exchange(waiting_, {});
-  for (auto& next : held)
-    send(std::move(next));
+  send_waiting();
   then(reason);
 }
 

@@ -13,21 +13,26 @@
 namespace bureau::offices {
 
 /// A journalled file of an office, as part of the office's state: appends in
-/// order, mends a torn end first, and can be rewritten. It is the file's only
-/// writer in the process (decision A13).
+/// order, mends a torn end first, has a directory that is gone made again, and
+/// can be rewritten. It is the file's only writer in the process (decision
+/// A13).
 class journal_file {
 public:
   using self_pointer = office_child_actor::pointer;
   /// An empty error: the append is as durable as it was asked to be.
   using done = std::function<void(const caf::error&)>;
+  /// Makes the directories of the office again; calls back in any case.
+  using restorer = std::function<void(std::function<void()> then)>;
 
   journal_file() = default;
   journal_file(const journal_file&) = delete;
   journal_file& operator=(const journal_file&) = delete;
 
   /// @param path relative to the root
+  /// @param restore asked when the journal cannot reach the path; what it
+  ///        refused is then tried once more, what comes meanwhile waits
   void init(self_pointer self, journal_actor journal, journal_root root,
-            std::string path);
+            std::string path, restorer restore = {});
 
   /// What was found on disk.
   void found(uint64_t size, bool torn);
@@ -61,6 +66,8 @@ private:
     done then;
     journal_file* other = nullptr;
     std::string other_line;
+    /// Tried again already.
+    bool repeated = false;
   };
   struct replacement {
     files_actor files;
@@ -74,10 +81,14 @@ private:
   void send_both(waiting next);
   void send_one_by_one(waiting next);
   /// The next record of this file; counts as under way.
-  journal_record begin_record(std::string line, durability level);
+  journal_record begin_record(const std::string& line, durability level);
   /// The journal answered for a record of so many bytes.
   void written(uint64_t offset, size_t length);
   void not_written();
+  /// The journal refused it: it is tried once more, or told.
+  void refused(waiting what, const caf::error& reason);
+  void restored();
+  void send_waiting();
   void begin_rewrite();
   void write(std::string content);
   void replaced(uint64_t length);
@@ -89,6 +100,7 @@ private:
   journal_actor journal_;
   journal_root root_ = journal_root::state;
   std::string path_;
+  restorer restore_;
   uint64_t size_ = 0;
   bool torn_ = false;
   size_t under_way_ = 0;
@@ -96,6 +108,9 @@ private:
   replacement replacement_;
   kit::generation_timer look_again_;
   std::deque<waiting> waiting_;
+  /// Directories are being made again, for these.
+  bool restoring_ = false;
+  std::deque<waiting> lost_;
 };
 
 } // namespace bureau::offices

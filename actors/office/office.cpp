@@ -21,6 +21,16 @@ constexpr size_t logged_ids = 4096;
 constexpr const char* ledger_name = "ledger.jsonl";
 constexpr const char* log_name = "log.jsonl";
 
+/// Makes the host-only directory of an office unless it is there.
+file_job directory_job(const office& place) {
+  file_job job;
+  job.reason = "office";
+  job.op = file_op::ensure_directory;
+  job.path = place.state_dir;
+  job.mode = 0700;
+  return job;
+}
+
 /// Why a chat log is not to be read or written (decision B16); empty: it may be
 /// or is not there yet.
 std::string refusal_of_log(const std::string& path, const file_outcome& found) {
@@ -60,10 +70,13 @@ void office_state::init(office_deps deps, office place,
   transport_ = std::move(transport);
   parent_ = std::move(parent);
   core_.emplace(place_.address);
+  auto restore = [this](std::function<void()> then) {
+    restore_directories(std::move(then));
+  };
   ledger_.init(self_, deps_.journal, journal_root::state,
-               "conversations/" + place_.key + "/" + ledger_name);
+               "conversations/" + place_.key + "/" + ledger_name, restore);
   log_.init(self_, deps_.journal, journal_root::workspace,
-            place_.key + "/" + log_name);
+            place_.key + "/" + log_name, restore);
   self_->set_down_handler(
     [this](caf::scheduled_actor*, caf::down_msg& down) { on_down(down); });
   load();
@@ -106,15 +119,27 @@ int64_t office_state::clock_ms() const {
 // -- loading ------------------------------------------------------------------
 
 void office_state::load() {
-  file_job job;
-  job.reason = "office";
-  job.op = file_op::ensure_directory;
-  job.path = place_.state_dir;
-  job.mode = 0700;
   kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
-                       std::move(job))
+                       directory_job(place_))
     .then([this](const file_outcome&) { read_ledger_file(); },
           [this](caf::error& reason) { give_up_loading(reason); });
+}
+
+// One directory is in the workspace, where others may delete it; the registry
+// alone makes those (office note, section 4.3). The other is ours.
+void office_state::restore_directories(std::function<void()> then) {
+  auto own = [this, then](const std::string& trouble) {
+    if (!trouble.empty())
+      kit::log::warning(label_, trouble);
+    kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                         directory_job(place_))
+      .then([then](const file_outcome&) { then(); },
+            [then](caf::error&) { then(); });
+  };
+  kit::bounded_request(self_, deps_.registry, limits::disk_timeout,
+                       atom::ensure_v, place_.address)
+    .then([own](const office&) { own({}); },
+          [own](caf::error& reason) { own(sentence_of(reason)); });
 }
 
 void office_state::read_ledger_file() {

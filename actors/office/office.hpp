@@ -27,6 +27,9 @@ struct office_deps {
   intake_bounds intake;
   /// What is to be tidied up when an office goes to sleep; may be empty.
   std::function<file_job(const office&)> sleep_job;
+  /// Makes the directory of an office again that somebody deleted; set by
+  /// `offices`.
+  registry_actor registry;
 };
 
 /// Spawns the OFFICE actor of one conversation: its intake, its ledger and chat

@@ -98,6 +98,8 @@ private:
   void recover_answers(const std::vector<ledger_answer>& answers,
                        const std::string& tail, bool whole);
   void give_up_loading(const caf::error& reason);
+  /// Somebody deleted a directory of the office.
+  void restore_directories(std::function<void()> then);
   /// Runs now, or when the files are read.
   void when_loaded(std::function<void()> action);
   void on_attach(const transport_actor& transport);

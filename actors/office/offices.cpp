@@ -62,6 +62,7 @@ public:
 
   void init(offices_args args) {
     args_ = std::move(args);
+    args_.deps.registry = args_.registry;
     self_->set_down_handler(
       [this](caf::scheduled_actor*, caf::down_msg& down) { on_down(down); });
     find_unfinished();

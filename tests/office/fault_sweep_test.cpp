@@ -303,3 +303,22 @@ TEST_CASE("a torn end is mended by the first line that the disk takes") {
   CHECK(world.logged("m1") == 1);
   CHECK(world.logged("m2") == 1);
 }
+
+TEST_CASE("what waits for a deleted directory keeps its order") {
+  swept_world world;
+  office_node node{world};
+  CHECK(node.say("m0") == "taken");
+  std::filesystem::remove_all(
+    std::filesystem::path{world.log_path()}.parent_path());
+  texts wanted{"m0 accepted"};
+  for (int i = 1; i < 20; ++i) {
+    auto id = "m" + std::to_string(i);
+    caf::anon_send(caf::actor_cast<caf::actor>(node.offices_handle),
+                   atom::intake_v, node.message(id));
+    wanted.push_back(id + " accepted");
+  }
+  node.settle();
+  CHECK(world.ledger() == wanted);
+  CHECK(world.log().size() == 19);
+  world.check_files();
+}

@@ -227,6 +227,50 @@ TEST_CASE("a chat log that is a link, or has a second name, is refused") {
   }
 }
 
+TEST_CASE("the directories of an office are made again when they are deleted") {
+  office_world world;
+  office_node node{world};
+  node.sessions->automatic = true;
+  auto office = std::filesystem::path{world.log_path()}.parent_path();
+  auto own = std::filesystem::path{world.ledger_path()}.parent_path();
+  CHECK(node.say("m0") == "taken");
+  auto registry = get_file(world.state + "/office-registry.json");
+  for (const auto& gone : {office, own}) {
+    CAPTURE(gone.string());
+    std::filesystem::remove_all(gone);
+    auto id = "after " + gone.filename().string() + gone.parent_path().string();
+    CHECK(node.say(id) == "taken");
+    CHECK(node.say("second " + id) == "taken");
+    CHECK(node.say("m0") == "duplicate");
+    CHECK(world.count("answer to " + id) == 1);
+    CHECK(world.count("answer to second " + id) == 1);
+    CHECK(std::filesystem::status(gone).permissions()
+          == std::filesystem::perms::owner_all);
+    CHECK(world.log().back().reply_to == "second " + id);
+    CHECK(world.ledger().back() == "second " + id + " sent");
+  }
+  // A line of the log alone, and the record that is there already.
+  std::filesystem::remove_all(office);
+  auto aside = node.message("m2", "aside");
+  aside.trigger = trigger_class::log_only;
+  CHECK(node.offer(aside) == "logged");
+  CHECK(world.log().size() == 1);
+  CHECK(get_file(world.state + "/office-registry.json") == registry);
+}
+
+TEST_CASE("a directory that cannot be made again takes no message") {
+  office_world world;
+  office_node node{world};
+  CHECK(node.say("m0") == "taken");
+  auto office = std::filesystem::path{world.log_path()}.parent_path();
+  std::filesystem::remove_all(office);
+  put_file(office.string(), "in the way");
+  CHECK(node.say("m1") == "disk");
+  CHECK(get_file(office.string()) == "in the way");
+  std::filesystem::remove(office);
+  CHECK(node.say("m1") == "taken");
+}
+
 TEST_CASE("a full disk leaves no empty line behind") {
   office_world world;
   office_node node{world};
