@@ -123,3 +123,17 @@ TEST_CASE("beside a running node offices are listed and not claimed") {
   node.close_input();
   CHECK(node.wait() == 0);
 }
+
+TEST_CASE("a conversation goes on when somebody deletes its directory") {
+  home place;
+  program node{place.command(), place.environment};
+  node.write("run: echo one\n");
+  REQUIRE(node.read_until("one"));
+  std::filesystem::remove_all(place.office());
+  node.write("still there?\n");
+  node.close_input();
+  CHECK(node.wait() == 0);
+  INFO(node.err());
+  CHECK(contains(place.log(), "still there?"));
+  CHECK(contains(place.session(), "still there?"));
+}
