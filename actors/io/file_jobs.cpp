@@ -35,7 +35,10 @@ bool is_absent(int error) {
 class job_run {
 public:
   job_run(file_system& fs, entropy& chance, const file_job& job)
-    : fs_(fs), chance_(chance), job_(job) {}
+    : fs_(fs), chance_(chance), job_(job), doing_(verb_of(job.op)) {}
+
+  /// What was being done last, as a sentence names it.
+  const std::string& doing() const { return doing_; }
 
   outcome run() {
     switch (job_.op) {
@@ -177,7 +180,13 @@ private:
       fs_.unlink_below(at.value.parent.get(), staged.value);
       return done(moved);
     }
-    return done(sync_parent(fs_, at.value));
+    return done(settle(at.value));
+  }
+
+  /// After a rename: makes it last.
+  io_status settle(const file_place& at) {
+    doing_ = "make durable";
+    return sync_parent(fs_, at);
   }
 
   outcome replace() {
@@ -294,10 +303,10 @@ private:
                  proc_path(to.value.parent.get()) + "/" + to.value.leaf);
     if (!moved)
       return done(moved);
-    auto synced = sync_parent(fs_, to.value);
-    if (synced)
-      synced = sync_parent(fs_, from.value);
-    return done(synced);
+    auto settled = settle(to.value);
+    if (settled)
+      settled = settle(from.value);
+    return done(settled);
   }
 
   outcome empty_directory() {
@@ -387,6 +396,7 @@ private:
   file_system& fs_;
   entropy& chance_;
   const file_job& job_;
+  std::string doing_;
 };
 
 std::string shown_path(const file_job& job) {
@@ -435,9 +445,10 @@ caf::error expired_failure(const file_job& job) {
 
 caf::expected<file_outcome> run_file_job(file_system& fs, entropy& chance,
                                          const file_job& job) {
-  auto result = job_run{fs, chance, job}.run();
+  job_run run{fs, chance, job};
+  auto result = run.run();
   if (!result)
-    return io_failure(result.error, verb_of(job.op), shown_path(job));
+    return io_failure(result.error, run.doing(), shown_path(job));
   return std::move(result.value);
 }
 

@@ -11,7 +11,10 @@
 namespace bureau::io {
 
 /// Carries out one file job in the calling thread, which may block. The pool
-/// and its inline twin both run exactly this.
+/// and its inline twin both run exactly this. A write_atomic or rename that
+/// failed has changed nothing, unless the sentence says `cannot make durable`:
+/// then it is in place, and only a power cut may undo it. As after a timeout,
+/// ask about the path and believe the answer.
 /// @param chance names the staging files
 /// @return the outcome, or an error whose sentence names operation and path:
 ///         not_found, is_directory, denied, too_large, disk, bad_request

@@ -4,6 +4,7 @@
 #include "actors/kit/promise_guard.hpp"
 #include "actors/kit/requests.hpp"
 #include "actors/kit/spawn_stateful.hpp"
+#include "actors/office/registry_core.hpp"
 #include "messages/codec/conversation_names.hpp"
 #include "messages/limits.hpp"
 #include "messages/text/time_text.hpp"
@@ -26,7 +27,9 @@ constexpr size_t directories_at_once = 32;
 ///   (list)                   → office_inventory => inventory
 ///   (status)                 → status_line   => status
 ///
-/// Child of the node. Failure of a write leaves memory and disk as they were.
+/// Child of the node. After a write that failed, memory is what the file is;
+/// whoever asked for one of its offices asks again, and the file is written
+/// again before that office is made.
 class registry_actor_state {
 public:
   using pointer = registry_actor::stateful_pointer<registry_actor_state>;
@@ -87,7 +90,8 @@ private:
     auto now = text::iso_utc(args_.wall->now_ms());
     std::unordered_set<office_address> fresh;
     for (const auto& item : writing_)
-      if (fresh.insert(item.address).second)
+      if (fresh.insert(item.address).second
+          && find_office(next_, item.address) == nullptr)
         next_.offices.push_back({item.address, now});
     file_job job;
     job.reason = "registry";
@@ -118,7 +122,25 @@ private:
       write();
   }
 
+  /// The file may be replaced all the same, and only its name not durable.
   void refused(const caf::error& reason) {
+    file_job job;
+    job.reason = "registry";
+    job.op = file_op::read;
+    job.path = join_path(args_.place.state_dir, registry_file_name);
+    job.length = limits::registry_file_bytes;
+    kit::bounded_request(self_, args_.files, limits::disk_timeout, atom::file_v,
+                         std::move(job))
+      .then(
+        [this, reason](const file_outcome& found) {
+          if (found.bytes == print_registry(next_))
+            args_.state = std::move(next_);
+          fail_writing(reason);
+        },
+        [this, reason](caf::error&) { fail_writing(reason); });
+  }
+
+  void fail_writing(const caf::error& reason) {
     next_ = {};
     auto failure =
       make_failure(errc::disk, "the office registry cannot be written: "

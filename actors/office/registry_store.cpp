@@ -73,10 +73,14 @@ std::string registry_store::mutate(const step& change) {
   if (!fault.empty())
     return fault;
   auto result = change(fresh, text::iso_utc(ports_.wall.now_ms()));
-  if (result.changed) {
-    if (auto stopped = os::write_private_atomically(
-          ports_.fs, ports_.chance, path_, print_registry(fresh)))
+  if (result.changed || unsettled_) {
+    auto stopped = os::write_private_atomically(ports_.fs, ports_.chance, path_,
+                                                print_registry(fresh));
+    if (stopped && !stopped.replaced)
       return os::describe(stopped);
+    unsettled_ = stopped.replaced;
+    if (stopped)
+      result.fault = os::describe(stopped);
   }
   state_ = std::move(fresh);
   return result.fault;
@@ -89,7 +93,7 @@ std::string registry_store::enable(platform_id platform) {
 }
 
 std::string registry_store::record(const office_address& address) {
-  if (find_office(state_, address) != nullptr)
+  if (find_office(state_, address) != nullptr && !unsettled_)
     return {};
   auto fault = check_conversation_id(address.conversation_id);
   if (fault != address_fault::none)

@@ -17,7 +17,9 @@ struct registry_ports {
 
 /// The registry file for threads that may block: boot, before actors exist, and
 /// the command line. Every mutation takes the lease, reads the file afresh,
-/// changes it and writes it atomically; memory changes only after the write.
+/// changes it and writes it atomically; memory changes only with the file. A
+/// write that is in place and may not last is a failure, and the next operation
+/// writes again.
 /// Operations answer one sentence, empty for success.
 class registry_store {
 public:
@@ -52,6 +54,9 @@ private:
   std::string state_dir_;
   std::string path_;
   registry_state state_;
+  /// The file is as the state says, but a power cut may bring back an older
+  /// one.
+  bool unsettled_ = false;
 };
 
 } // namespace bureau::offices

@@ -231,7 +231,9 @@ io_fault write_private_atomically(file_system& fs, entropy& chance,
     return abandon(closed.error, "close");
   if (auto renamed = fs.rename(temporary, path); !renamed)
     return abandon(renamed.error, "replace");
-  return sync_directory(fs, dir);
+  auto fault = sync_directory(fs, dir);
+  fault.replaced = static_cast<bool>(fault);
+  return fault;
 }
 
 io_fault ensure_directory(file_system& fs, const std::string& raw_path,

@@ -19,6 +19,9 @@ struct io_fault {
   int error = 0;
   std::string path;
   std::string step;
+  /// A replacement has happened all the same: every reader sees the new
+  /// content, and only a power cut may bring the old one back.
+  bool replaced = false;
   explicit operator bool() const { return error != 0; }
 };
 
@@ -84,8 +87,10 @@ io_fault sync_directory(file_system& fs, const std::string& path);
 /// new one, never a mixture (core interface seed, section 2; note 01, 5.3): an
 /// exclusive sibling `.<base>.<pid>.<16 hex>.tmp` with `mode`, all bytes,
 /// fsync, rename, fsync of the directory. The sibling is removed on failure and
-/// the first fault is reported. When only the last step failed, the new content
-/// is in place but may not survive a power cut.
+/// the first fault is reported. When only the sync of the directory failed, the
+/// fault says `replaced`: it is a failure, for nothing may be promised that
+/// rests on the new content, but memory must follow the file, and whoever tries
+/// again must write again, also what is there already.
 io_fault write_private_atomically(file_system& fs, entropy& chance,
                                   const std::string& path,
                                   std::string_view bytes, mode_t mode = 0600);

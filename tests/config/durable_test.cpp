@@ -79,6 +79,8 @@ TEST_CASE_FIXTURE(disk, "one failing operation leaves the old file or the new "
     }
     // Only closing the directory after its sync can fail without harm.
     CHECK((fault || fs.operations().back() == "close"));
+    // A failure says which content the file has.
+    CHECK((fault.replaced || !fault) == (now == big));
     failed += fault ? 1 : 0;
     if (fault)
       CHECK(fault.error == EIO);
