@@ -20,7 +20,10 @@ struct file_place {
 };
 
 /// Finds the place of a path.
-/// @param root absolute directory, or empty when `path` is absolute
+/// @param root absolute directory, or empty when `path` is absolute; links to
+/// it
+///        are followed, as an operator may have made some: what an agent can
+///        replace, its office directory too, belongs into `path`
 /// @param rule how `path` is resolved below `root`
 /// @return EINVAL for a malformed path, EXDEV for one that leaves the root,
 ///         ELOOP for a forbidden link, or what the system says

@@ -6,9 +6,6 @@
 
 namespace bureau::io {
 
-namespace {
-
-/// What a person should read instead of the C library's text.
 std::string reason_for(int error) {
   switch (error) {
   case ENOENT:
@@ -28,6 +25,8 @@ std::string reason_for(int error) {
     return "permission denied; check owner and mode";
   case EROFS:
     return "the file system is read-only";
+  case EMLINK:
+    return "it has a second name (hard link); remove the other one";
   case EBUSY:
     return "it is in use as a mount point";
   case EEXIST:
@@ -54,10 +53,8 @@ std::string reason_for(int error) {
   }
 }
 
-} // namespace
-
 errc code_for(int error) {
-  if (error == ENXIO)
+  if (error == ENXIO || error == EMLINK)
     return errc::denied;
   auto code = os::errc_of_errno(error);
   // Jobs know one word for everything that rules or names forbid.

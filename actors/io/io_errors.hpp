@@ -10,6 +10,9 @@ namespace bureau::io {
 /// The code for an errno of the file system; the one place that maps them.
 errc code_for(int error);
 
+/// What a person should read instead of the C library's text.
+std::string reason_for(int error);
+
 /// `cannot <doing> '<path>': <reason>; <advice>.` with code_for(error).
 /// @param doing a verb phrase: "read", "rename"
 /// @param error an errno, not 0

@@ -160,8 +160,8 @@ private:
       // to put the bytes.
       if (code_for(found.error) == errc::disk)
         return fail(found.error, "open", shown);
-      report_.notes.push_back(shown + ": not restored, "
-                              + os::errno_text(found.error));
+      report_.notes.push_back(shown
+                              + ": not restored: " + reason_for(found.error));
       unplaced_ = true;
       return true;
     }

@@ -41,6 +41,9 @@ io_result<journal_target> open_journal_target(file_system& fs,
   auto facts = fs.stat(opened.value.get());
   if (!facts)
     return {{}, facts.error};
+  // Whoever holds the other name could write what the journal vouches for.
+  if (facts.value.st_nlink > 1)
+    return {{}, EMLINK};
   result.size = static_cast<uint64_t>(facts.value.st_size);
   result.file = std::move(opened.value);
   return {std::move(result), 0};

@@ -21,7 +21,7 @@ struct journal_target {
 };
 
 /// Opens a regular file below a root without following any link. Its directory
-/// must exist.
+/// must exist, and it must have no second name (EMLINK; decision B16).
 /// @param may_create creates it with mode 0600 when it is absent
 io_result<journal_target> open_journal_target(file_system& fs,
                                               const std::string& root,

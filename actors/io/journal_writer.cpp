@@ -213,7 +213,7 @@ io_status journal_writer::refresh(const journal_path& path, target& known) {
     return {facts.error};
   auto size = static_cast<uint64_t>(facts.value.st_size);
   auto is_named = facts.value.st_nlink > 0;
-  if (size == known.open.size && is_named)
+  if (size == known.open.size && facts.value.st_nlink == 1)
     return {};
   // A foreign writer, or another file under the name: begin anew at its end.
   auto opened = open_journal_target(*fs_, root_of(path), path.path);

@@ -178,6 +178,20 @@ TEST_CASE("no operation follows a link at its end or leaves its root") {
   CHECK(get_file(world.scratch / "outside/secret") == "secret");
 }
 
+TEST_CASE("a root may be reached by a link, nothing below it") {
+  job_world world;
+  std::filesystem::create_directory(world.inside("office"));
+  put_file(world.inside("office/f"), "x");
+  std::filesystem::create_directory_symlink(world.root(),
+                                            world.scratch / "way");
+  auto job = world.job(file_op::read, "office/f");
+  job.root = world.scratch / "way";
+  CHECK(world.run(job));
+  std::filesystem::rename(world.inside("office"), world.inside("moved"));
+  std::filesystem::create_directory_symlink("moved", world.inside("office"));
+  CHECK(world.code(job) == errc::denied);
+}
+
 TEST_CASE("write_atomic replaces a file privately and completely") {
   job_world world;
   put_file(world.inside("f"), "old");

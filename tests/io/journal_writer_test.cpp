@@ -192,6 +192,36 @@ TEST_CASE("an append that has no place fails alone") {
   CHECK_FALSE(std::filesystem::exists(world.workspace() + "/a"));
 }
 
+TEST_CASE("a file with a second name is no target") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "known", "1\n");
+  put_file(world.file("fresh"), "1\n");
+  for (auto name : {"known", "fresh"}) {
+    CAPTURE(name);
+    std::filesystem::create_hard_link(world.file(name),
+                                      world.workspace() + "/" + name);
+    auto refused = put(*writer, name, "2\n");
+    CHECK(code_of(refused.failure) == errc::bad_request);
+    CHECK(sentence_of(refused.failure).find("second name")
+          != std::string::npos);
+    CHECK_FALSE(writer->broken());
+    CHECK(get_file(world.file(name)) == "1\n");
+    std::filesystem::remove(world.workspace() + "/" + name);
+    CHECK(put(*writer, name, "2\n").offset == 2);
+  }
+  // Nor does a replay write to one; what it would have written is kept.
+  writer.reset();
+  put_file(world.file("known"), "1\n");
+  std::filesystem::create_hard_link(world.file("known"),
+                                    world.workspace() + "/known");
+  auto report = world.replay();
+  CHECK_FALSE(report.failure);
+  CHECK(get_file(world.workspace() + "/known") == "1\n");
+  CHECK(has_note(report, world.file("known") + ": not restored"));
+  CHECK(has_note(report, ".damaged"));
+}
+
 TEST_CASE("a group that has no place for one of its records writes none") {
   journal_world world;
   std::filesystem::create_symlink("/etc/passwd", world.file("link"));
