@@ -7,6 +7,7 @@
 #include "messages/limits.hpp"
 #include "messages/text/time_text.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace bureau::session {
@@ -198,12 +199,19 @@ caf::result<caf::ok_atom> session_store_state::close() {
 
 // -- small things -------------------------------------------------------------
 
-file_job session_store_state::job(file_op op, std::string path) const {
+std::string session_store_state::below_root(const std::string& path) const {
+  return place_.key + "/" + path;
+}
+
+file_job session_store_state::job(file_op op, const std::string& path) const {
   file_job result;
   result.reason = "session";
   result.op = op;
-  result.root = place_.dir;
-  result.path = std::move(path);
+  // From the workspace: an agent could have put a link in the place of its
+  // office directory, and no link below the root is followed.
+  auto slash = place_.dir.rfind('/');
+  result.root = place_.dir.substr(0, std::max<size_t>(slash, 1));
+  result.path = below_root(path);
   return result;
 }
 

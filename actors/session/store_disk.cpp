@@ -223,7 +223,7 @@ void session_store_state::rename_file(const std::string& file,
                                       const std::string& target, step next,
                                       failure fail) {
   auto move = job(file_op::rename, in_sessions(file));
-  move.to = in_sessions(target);
+  move.to = below_root(in_sessions(target));
   file_request(
     std::move(move), [next](const file_outcome&) { next(); }, std::move(fail));
 }

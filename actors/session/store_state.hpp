@@ -155,7 +155,9 @@ private:
 
   // -- small things -----------------------------------------------------------
 
-  file_job job(file_op op, std::string path) const;
+  file_job job(file_op op, const std::string& path) const;
+  /// A path of the office as jobs name it.
+  std::string below_root(const std::string& path) const;
   session_header new_header(lineage from) const;
   session_context context();
   history_scope scope(const std::string& current) const;

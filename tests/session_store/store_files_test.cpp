@@ -93,6 +93,27 @@ TEST_CASE_FIXTURE(store_world, "links are never followed to a session") {
   CHECK(reset(spawn("C123:17.1")).code == errc::denied);
 }
 
+TEST_CASE_FIXTURE(store_world, "a link in the place of the office is refused") {
+  namespace stdfs = std::filesystem;
+  auto store = spawn();
+  REQUIRE(open(store));
+  REQUIRE(say(store, "one"));
+  // An agent renames its office and leads to another directory with the same
+  // names in it.
+  auto victim = disk / "victim";
+  stdfs::rename(place.dir, victim);
+  stdfs::create_directory_symlink(victim, place.dir);
+  auto before = get_file(victim + "/sessions/current");
+  auto text = get_file(victim + "/sessions/" + before);
+  CHECK_FALSE(say(store, "two"));
+  CHECK(reset(store).code == errc::denied);
+  CHECK(open(spawn()).code == errc::denied);
+  CHECK(open(spawn("C123:17.1")).code == errc::denied);
+  CHECK(get_file(victim + "/sessions/current") == before);
+  CHECK(get_file(victim + "/sessions/" + before) == text);
+  CHECK_FALSE(stdfs::exists(victim + "/sessions/17.1.jsonl"));
+}
+
 TEST_CASE_FIXTURE(store_world, "files derived from history are not resumed") {
   put_main(february,
            header_text("old", "2026-02-01T00:00:00.000Z",

@@ -300,7 +300,7 @@ public:
   uint64_t log_bytes() {
     uint64_t result = 0;
     for (const auto& job : std::exchange(jobs->jobs, {}))
-      if (job.path == "log.jsonl" && job.op == file_op::read_range)
+      if (job.path == place.key + "/log.jsonl" && job.op == file_op::read_range)
         result += job.length;
     return result;
   }
@@ -459,7 +459,7 @@ TEST_CASE_FIXTURE(store_world, "only the end of a long log is read") {
   CHECK(texts(context.value).back() == "the last word");
   CHECK(context.value.messages.size() == limits::history_messages);
   for (const auto& job : jobs->jobs)
-    if (job.path == "log.jsonl" && job.op == file_op::read_range)
+    if (job.path == place.key + "/log.jsonl" && job.op == file_op::read_range)
       CHECK(job.length
             <= limits::history_bootstrap_bytes + limits::message_text_bytes);
 }
