@@ -3,10 +3,13 @@
 #include "actors/kit/log.hpp"
 #include "actors/kit/requests.hpp"
 #include "actors/kit/spawn_stateful.hpp"
+#include "actors/office/leftovers_core.hpp"
 #include "actors/office/office_state.hpp"
 #include "messages/identity/workspace.hpp"
 #include "messages/limits.hpp"
 #include "messages/text/time_text.hpp"
+
+#include <unistd.h>
 
 #include <chrono>
 #include <utility>
@@ -21,12 +24,20 @@ constexpr size_t logged_ids = 4096;
 constexpr const char* ledger_name = "ledger.jsonl";
 constexpr const char* log_name = "log.jsonl";
 
-/// Makes the host-only directory of an office unless it is there.
-file_job directory_job(const office& place) {
+/// A job about a path, below a root or absolute.
+file_job path_job(file_op op, const std::string& root,
+                  const std::string& path) {
   file_job job;
   job.reason = "office";
-  job.op = file_op::ensure_directory;
-  job.path = place.state_dir;
+  job.op = op;
+  job.root = root;
+  job.path = path;
+  return job;
+}
+
+/// Makes the host-only directory of an office unless it is there.
+file_job directory_job(const office& place) {
+  auto job = path_job(file_op::ensure_directory, {}, place.state_dir);
   job.mode = 0700;
   return job;
 }
@@ -143,10 +154,8 @@ void office_state::restore_directories(std::function<void()> then) {
 }
 
 void office_state::read_ledger_file() {
-  file_job job;
-  job.reason = "office";
-  job.op = file_op::read;
-  job.path = join_path(place_.state_dir, ledger_name);
+  auto job =
+    path_job(file_op::read, {}, join_path(place_.state_dir, ledger_name));
   job.length = limits::ledger_file_bytes;
   auto next = [this](const file_outcome& file) {
     auto contents = read_ledger(file.bytes);
@@ -157,13 +166,9 @@ void office_state::read_ledger_file() {
     for (const auto& line : contents.records)
       core_->replay(line, text::parse_iso(line.at).value_or(wall_ms()));
     ledger_.found(file.bytes.size(), contents.torn);
-    file_job look;
-    look.reason = "office";
-    look.op = file_op::stat;
-    look.root = deps_.place.root;
-    look.path = place_.key + "/" + log_name;
-    kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
-                         std::move(look))
+    kit::bounded_request(
+      self_, deps_.files, limits::disk_timeout, atom::file_v,
+      path_job(file_op::stat, deps_.place.root, place_.key + "/" + log_name))
       .then(
         [this](const file_outcome& found) {
           auto refusal = refusal_of_log(place_.log_path, found);
@@ -191,11 +196,8 @@ void office_state::read_log_tail_of(uint64_t size) {
   }
   auto offset =
     size > limits::log_tail_bytes ? size - limits::log_tail_bytes : 0;
-  file_job job;
-  job.reason = "office";
-  job.op = file_op::read_range;
-  job.root = deps_.place.root;
-  job.path = place_.key + "/" + log_name;
+  auto job = path_job(file_op::read_range, deps_.place.root,
+                      place_.key + "/" + log_name);
   job.offset = offset;
   job.length = size - offset;
   kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
@@ -218,6 +220,42 @@ void office_state::loaded(const std::string& tail, bool whole) {
   for (auto& action : std::exchange(held_, {}))
     action();
   boot();
+  sweep_leftovers({}, place_.state_dir);
+  sweep_leftovers(deps_.place.root, place_.key + "/sessions");
+}
+
+void office_state::sweep_leftovers(const std::string& root,
+                                   const std::string& path) {
+  auto ask_about = [this, root, path](const std::string& leaf) {
+    auto full = join_path(path, leaf);
+    kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                         path_job(file_op::stat, root, full))
+      .then(
+        [this, root, full](const file_outcome& found) {
+          if (is_outdated(found.modified_ns, wall_ms()))
+            remove_leftover(root, full);
+        },
+        [](caf::error&) {});
+  };
+  auto sweep = [this, root, path, ask_about](const file_outcome& directory) {
+    for (const auto& item : leftovers_among(directory.names, ::getpid()))
+      if (item.ours)
+        ask_about(item.name);
+      else
+        remove_leftover(root, join_path(path, item.name));
+  };
+  kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                       path_job(file_op::list, root, path))
+    .then(sweep, [](caf::error&) {
+      // Not there yet, or to be swept at the next opening.
+    });
+}
+
+void office_state::remove_leftover(const std::string& root,
+                                   const std::string& path) {
+  kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                       path_job(file_op::remove, root, path))
+    .then([](const file_outcome&) {}, [](caf::error&) {});
 }
 
 // An answer whose line a kill kept out of the chat log is appended now.

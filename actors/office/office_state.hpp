@@ -98,6 +98,9 @@ private:
   void recover_answers(const std::vector<ledger_answer>& answers,
                        const std::string& tail, bool whole);
   void give_up_loading(const caf::error& reason);
+  /// Removes what killed processes left in a directory; nobody waits for it.
+  void sweep_leftovers(const std::string& root, const std::string& path);
+  void remove_leftover(const std::string& root, const std::string& path);
   /// Somebody deleted a directory of the office.
   void restore_directories(std::function<void()> then);
   /// Runs now, or when the files are read.

@@ -310,6 +310,61 @@ TEST_CASE("messages with a foreign identity leave no trace") {
   CHECK(get_file(world.log_path()) == "");
 }
 
+TEST_CASE("what a killed process left in an office's directories goes") {
+  office_world world;
+  { office_node{world}.say("m0"); }
+  auto own = std::filesystem::path{world.ledger_path()}.parent_path();
+  auto sessions =
+    std::filesystem::path{world.log_path()}.parent_path() / "sessions";
+  std::filesystem::create_directory(sessions);
+  auto hex = std::string{".0123456789abcdef.tmp"};
+  auto ours = "." + std::to_string(::getpid());
+  const std::filesystem::path left[] = {own / (".ledger.jsonl.1" + hex),
+                                        sessions / (".current.77" + hex),
+                                        // Of a former life with our number.
+                                        sessions / (".old" + ours + hex)};
+  const std::filesystem::path kept[] = {sessions / (".new" + ours + hex),
+                                        sessions / ".hidden.tmp",
+                                        sessions / "current"};
+  for (const auto& path : left)
+    put_file(path, "half");
+  for (const auto& path : kept)
+    put_file(path, "kept");
+  auto since = [](int64_t ms) {
+    return std::filesystem::file_time_type::clock::from_sys(
+      std::chrono::sys_time<std::chrono::milliseconds>{
+        std::chrono::milliseconds{ms}});
+  };
+  office_node node{world, {}, false};
+  std::filesystem::last_write_time(left[2],
+                                   since(node.wall->now_ms() - 3'600'000));
+  std::filesystem::last_write_time(kept[0],
+                                   since(node.wall->now_ms() - 3'599'000));
+  CHECK(node.say("m1") == "taken");
+  for (const auto& path : left)
+    CHECK_FALSE(std::filesystem::exists(path));
+  for (const auto& path : kept)
+    CHECK(get_file(path) == "kept");
+}
+
+TEST_CASE("a directory full of leftovers is swept in parts") {
+  office_world world;
+  { office_node{world}.say("m0"); }
+  auto own = std::filesystem::path{world.ledger_path()}.parent_path();
+  for (int i = 100; i < 200; ++i)
+    put_file(own / (".x.77.0000000000000" + std::to_string(i) + ".tmp"),
+             "half");
+  auto count = [&] {
+    return std::distance(std::filesystem::directory_iterator{own},
+                         std::filesystem::directory_iterator{});
+  };
+  auto before = count();
+  { office_node{world}.say("m1"); }
+  CHECK(before - count() == 64);
+  { office_node{world}.say("m2"); }
+  CHECK(count() == 1);
+}
+
 // -- stop ---------------------------------------------------------------------
 
 TEST_CASE("stop ends the running turn and leaves what waits") {
