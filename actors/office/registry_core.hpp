@@ -87,9 +87,9 @@ struct owner_lookup {
   std::string fault;
 };
 
-/// The office that an operator means by a raw id (office note, section 7). Value
-/// only, first consumer: the operator commands of later versions that name a
-/// conversation without its platform (`sandbox`, `events`, `packages`).
+/// The office that an operator means by a raw id (office note, section 7).
+/// Value only, first consumer: the operator commands of later versions that
+/// name a conversation without its platform (`sandbox`, `events`, `packages`).
 owner_lookup resolve_owned_address(const registry_state& state,
                                    std::string_view raw_id);
 
