@@ -341,7 +341,12 @@ private:
     if (fd) {
       os::descriptor file{fs_, fd.value};
       auto status = fs_.change_mode(file.get(), job_.mode);
-      return done(status ? sync_parent(fs_, at.value) : status);
+      if (status)
+        status = sync_parent(fs_, at.value);
+      // Later it would be found and taken for one that is as it should be.
+      if (!status)
+        fs_.unlink_below(parent.get(), at.value.leaf);
+      return done(status);
     }
     if (fd.error != EEXIST)
       return {{}, fd.error};

@@ -88,6 +88,60 @@ TEST_CASE_FIXTURE(disk, "one failing operation leaves the old file or the new "
   CHECK(failed >= 9);
 }
 
+TEST_CASE_FIXTURE(disk, "it does not matter which fault it is, or how short "
+                        "the writes are") {
+  auto bytes = big.substr(0, 9);
+  for (auto error : {EIO, ENOSPC, EINTR})
+    for (auto most : {size_t{1}, size_t{7}, size_t{1000}})
+      for (size_t n = 1;; ++n) {
+        CAPTURE(error);
+        CAPTURE(most);
+        CAPTURE(n);
+        put_file(dir / "f", "old");
+        fs.shorten_writes(most);
+        fs.fail_at(n, error);
+        auto fault = os::write_private_atomically(fs, chance, dir / "f", bytes);
+        auto reached = fs.operations().size() >= n;
+        auto now = get_file(dir / "f");
+        CHECK(now == (!fault || fault.replaced ? bytes : "old"));
+        CHECK((!fault || fault.error == error));
+        CHECK(names() == std::vector<std::string>{"f"});
+        fs.heal();
+        if (!reached)
+          break;
+      }
+}
+
+TEST_CASE_FIXTURE(disk, "directories and whole reads meet any fault") {
+  put_file(dir / "f", "12345");
+  auto opened = real->open(dir.path(), O_RDONLY | O_DIRECTORY, 0);
+  REQUIRE(opened);
+  os::descriptor held{*real, opened.value};
+  for (auto error : {EIO, ENOSPC, EINTR})
+    for (auto below : {false, true})
+      for (size_t n = 1;; ++n) {
+        CAPTURE(error);
+        CAPTURE(below);
+        CAPTURE(n);
+        fs.fail_at(n, error);
+        auto fault = below
+                       ? os::ensure_directory_below(fs, held.get(), "a/b", 0700)
+                       : os::ensure_directory(fs, dir / "a/b", 0700);
+        auto reached = fs.operations().size() >= n;
+        CHECK((!fault || fault.error == error));
+        CHECK((fault || mode_of("a/b") == 0700));
+        fs.fail_at(n, error);
+        auto read = os::read_whole(fs, dir / "f", 10);
+        CHECK((read ? read.value == "12345" : read.fault.error == error));
+        fs.heal();
+        CHECK_FALSE(os::ensure_directory(fs, dir / "a/b", 0700));
+        ::rmdir((dir / "a/b").c_str());
+        ::rmdir((dir / "a").c_str());
+        if (!reached)
+          break;
+      }
+}
+
 TEST_CASE_FIXTURE(disk, "a process that dies at any point leaves the old file "
                         "or the new one") {
   fs.shorten_writes(64 * 1024);

@@ -4,10 +4,14 @@
 #include <doctest/doctest.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <thread>
 
 using namespace bureau;
 using namespace bureau::test;
@@ -152,4 +156,37 @@ TEST_CASE("names are listed, renamed and removed below a directory") {
   CHECK(place.fs.canonical(place.dir / "inside").value
         == place.dir / "sub/file");
   CHECK(place.fs.list(place.dir / "none").error == ENOENT);
+}
+
+TEST_CASE("a call that a signal interrupts is repeated") {
+  static std::atomic<int> signals;
+  signals = 0;
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    ++signals;
+  };
+  struct sigaction before {};
+  REQUIRE(::sigaction(SIGUSR1, &action, &before) == 0);
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  os::posix_file_system fs;
+  io_result<size_t> got;
+  char byte = 0;
+  std::thread reader{[&] {
+    got = fs.read(ends[0], &byte, 1);
+  }};
+  // Most of these find it waiting; each makes a plain read(2) fail.
+  constexpr auto enough = 2000;
+  while (signals < enough) {
+    ::pthread_kill(reader.native_handle(), SIGUSR1);
+    std::this_thread::yield();
+  }
+  CHECK(fs.write(ends[1], "x", 1).value == 1);
+  reader.join();
+  ::sigaction(SIGUSR1, &before, nullptr);
+  CHECK(got.error == 0);
+  CHECK(got.value == 1);
+  CHECK(byte == 'x');
+  ::close(ends[0]);
+  ::close(ends[1]);
 }

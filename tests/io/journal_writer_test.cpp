@@ -854,6 +854,44 @@ TEST_CASE("a replay that the disk refuses keeps the segments") {
   CHECK(get_file(world.file("a")) == "1\n");
 }
 
+TEST_CASE("a fault anywhere in a replay leaves the rest to the next one") {
+  for (auto lasting : {false, true})
+    for (size_t n = 1;; ++n) {
+      CAPTURE(lasting);
+      CAPTURE(n);
+      journal_world world;
+      auto power = std::make_shared<test::power_cut_file_system>();
+      world.fs = std::make_shared<test::faulty_file_system>(power);
+      REQUIRE(power->make_directory(world.file("office"), 0700));
+      auto writer = world.writer();
+      put(*writer, "a", "one\n");
+      writer->begin_checkpoint();
+      put(*writer, "a", "two\n");
+      put(*writer, "office/log", "one\n");
+      writer.reset();
+      power->cut();
+      world.fs->shorten_writes(3);
+      auto error = errors[n % std::size(errors)];
+      if (lasting)
+        world.fs->fail_from(n, error);
+      else
+        world.fs->fail_at(n, error);
+      auto report =
+        io::replay_journal(*world.fs, world.state(), world.workspace());
+      auto reached = world.fs->operations().size() >= n;
+      CHECK((report.failure || !lasting || !reached || world.segments() == 0));
+      world.fs->heal();
+      power->cut();
+      CHECK_FALSE(
+        io::replay_journal(*power, world.state(), world.workspace()).failure);
+      CHECK(get_file(world.file("a")) == "one\ntwo\n");
+      CHECK(get_file(world.file("office/log")) == "one\n");
+      CHECK(world.segments() == 0);
+      if (!reached)
+        break;
+    }
+}
+
 TEST_CASE("a damaged segment restores a prefix, never harms, and is kept") {
   journal_world world;
   auto writer = world.writer();
@@ -1075,7 +1113,7 @@ TEST_CASE("after any single fault the journal goes on without a flaw") {
       world.fs = std::make_shared<test::faulty_file_system>(power);
       world.fs->shorten_writes(5);
       auto writer = world.writer();
-      world.fs->fail_at(n, ENOSPC);
+      world.fs->fail_at(n, errors[(n + cut) % std::size(errors)]);
       std::map<std::string, std::vector<std::string>> kept;
       std::map<std::string, std::set<std::string>> known;
       for (auto number = 0; number < 12; ++number) {
