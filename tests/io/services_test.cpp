@@ -86,7 +86,11 @@ struct journal_service : test::real_system {
     journal = spawn();
   }
 
-  ~journal_service() { result_of<caf::ok_atom>(journal, atom::stop_v); }
+  ~journal_service() {
+    result_of<caf::ok_atom>(journal, atom::stop_v);
+    // As the node does: a timer under way would hold the actor until it fires.
+    self->send_exit(journal, caf::exit_reason::user_shutdown);
+  }
 
   journal_actor spawn() {
     return io::spawn_journal(system, disk, scratch.path(), scratch.path(), {});
