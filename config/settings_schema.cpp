@@ -122,7 +122,7 @@ constexpr std::array schema = {
   inert(setting_spec{"budget.officeDaily.maxCostUsd", number, both, next_use}),
   // -- process
   // -----------------------------------------------------------------
-  inert(whole("sessions.maxCached", global, next_process, "500", 1, 1'000'000)),
+  whole("sessions.maxCached", global, next_process, "500", 1, 1'000'000),
   inert(whole("sessions.idleTimeoutMs", global, next_process, "3600000", 1000,
               86'400'000)),
   whole("shutdown.timeoutMs", global, next_process, "30000", 1000, 3'600'000),

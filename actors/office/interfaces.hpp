@@ -9,11 +9,15 @@ namespace bureau::offices {
 using office_child_actor = office_actor::extend<
   // Goes to sleep: true when nothing is open and every session let go; the
   // office has ended then. False: it stays awake.
-  caf::replies_to<atom::dispose>::with<bool>>;
+  caf::replies_to<atom::dispose>::with<bool>,
+  // Lets the session of a key go if it is idle still.
+  caf::reacts_to<atom::dispose, std::string>>;
 
 /// `offices` as its children see it.
 using offices_parent_actor = offices_actor::extend<
   // The number of open ledger entries of an office became or ceased to be zero.
-  caf::reacts_to<atom::settled, office_address, uint64_t>>;
+  caf::reacts_to<atom::settled, office_address, uint64_t>,
+  // A session of an office changed state, or ended: then it is absent.
+  caf::reacts_to<atom::settled, office_address, session_snapshot>>;
 
 } // namespace bureau::offices

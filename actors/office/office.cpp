@@ -114,6 +114,7 @@ office_child_actor::behavior_type office_state::make_behavior() {
     [this](atom::failed, const turn_dead& fact) { return on_failed(fact); },
     [this](atom::settled, const session_snapshot& fact) { on_settled(fact); },
     [this](atom::dispose) { return on_dispose(); },
+    [this](atom::dispose, const std::string& key) { let_session_go(key); },
   };
 }
 

@@ -33,6 +33,7 @@ namespace bureau::offices {
 ///   (failed, turn_dead)         → ok               => on_failed
 ///   (settled, session_snapshot)                    => on_settled
 ///   (dispose)                   → bool             => on_dispose
+///   (dispose, session_key)                         => let_session_go
 ///
 /// Its members live in office.cpp (life, files), office_intake.cpp,
 /// office_turns.cpp (sessions) and office_delivery.cpp.
@@ -162,6 +163,7 @@ private:
   void close_command(const std::string& id, const std::string& reply);
   session_row& session_for(const std::string& key);
   void close_session(session_row& row);
+  void let_session_go(const std::string& key);
   void arm_sweep();
   void sweep();
   bool has_turns(const std::string& key) const;

@@ -313,13 +313,24 @@ void office_state::close_session(session_row& row) {
     .then([end](caf::ok_atom) { end(); }, [end](caf::error&) { end(); });
 }
 
+void office_state::let_session_go(const std::string& key) {
+  auto found = sessions_.find(key);
+  if (found != sessions_.end() && found->second.seen.state == "idle"
+      && found->second.seen.waiting == 0 && !has_turns(key))
+    close_session(found->second);
+}
+
 void office_state::on_down(const caf::down_msg& down) {
   for (auto& [key, row] : sessions_) {
     if (row.handle.address() != down.source)
       continue;
     auto ended = key;
     auto wanted = row.closing;
+    session_snapshot gone;
+    gone.session_key = ended;
+    gone.state = "absent";
     sessions_.erase(ended);
+    self_->send(parent_, atom::settled_v, place_.address, std::move(gone));
     for (const auto* entry : core_->open())
       if (entry->event.session_key == ended)
         ticketed_.erase(entry->id);
@@ -500,6 +511,7 @@ void office_state::on_settled(const session_snapshot& fact) {
     return;
   found->second.seen = fact;
   found->second.active_ms = clock_ms();
+  self_->send(parent_, atom::settled_v, place_.address, fact);
   release_parked();
 }
 

@@ -6,6 +6,7 @@
 #include "actors/kit/requests.hpp"
 #include "actors/kit/spawn_stateful.hpp"
 #include "actors/office/open_list.hpp"
+#include "actors/office/session_cache_core.hpp"
 #include "messages/limits.hpp"
 
 #include <caf/all.hpp>
@@ -46,6 +47,7 @@ enum class row_phase : uint8_t {
 ///   (drain, drain_phase)            → drain_report     => on_drain
 ///   (status)                        → status_line      => status
 ///   (settled, office_address, open)                    => on_open_count
+///   (settled, office_address, session_snapshot)        => on_session
 class offices_state {
 public:
   using pointer = offices_parent_actor::stateful_pointer<offices_state>;
@@ -63,6 +65,7 @@ public:
   void init(offices_args args) {
     args_ = std::move(args);
     args_.deps.registry = args_.registry;
+    cache_ = session_cache{args_.cached_sessions};
     self_->set_down_handler(
       [this](caf::scheduled_actor*, caf::down_msg& down) { on_down(down); });
     find_unfinished();
@@ -87,6 +90,8 @@ public:
       [this](atom::settled, const office_address& address, uint64_t open) {
         on_open_count(address, open);
       },
+      [this](atom::settled, const office_address& address,
+             const session_snapshot& seen) { on_session(address, seen); },
     };
   }
 
@@ -308,6 +313,7 @@ private:
     auto address = found->first;
     auto& row = found->second;
     row.handle = nullptr;
+    cache_.forget(address);
     auto asleep = row.phase == row_phase::sleeping;
     if (!asleep)
       kit::log::error(name,
@@ -341,6 +347,16 @@ private:
       return false;
     restarts.push_back(now);
     return true;
+  }
+
+  // -- cached sessions --------------------------------------------------------
+
+  void on_session(const office_address& address, const session_snapshot& seen) {
+    for (const auto& key : cache_.update(address, seen)) {
+      auto found = rows_.find(key.office);
+      if (found != rows_.end() && found->second.handle)
+        self_->send(found->second.handle, atom::dispose_v, key.session);
+    }
   }
 
   // -- unfinished work --------------------------------------------------------
@@ -526,6 +542,7 @@ private:
   std::unordered_map<office_address, row_state> rows_;
   std::deque<office_address> queue_;
   size_t openings_ = 0;
+  session_cache cache_{0};
   std::map<platform_id, transport_actor> transports_;
   /// Offices with open entries, and keys whose address is not known yet.
   std::set<office_address> unfinished_;

@@ -134,6 +134,7 @@ offices_actor start_offices(caf::actor_system& system, const boot_result& boot,
     };
   args.registry = parts.registry;
   args.resume_keys = boot.resume_keys;
+  args.cached_sessions = boot.config->sessions_max_cached;
   return offices::spawn_offices(system, std::move(args));
 }
 

@@ -110,6 +110,7 @@ struct owner_state {
       [](atom::failed, const turn_dead&) { return caf::ok_atom_v; },
       [](atom::settled, const session_snapshot&) {},
       [](atom::dispose) { return true; },
+      [](atom::dispose, const std::string&) {},
     };
   }
 };

@@ -1055,3 +1055,50 @@ TEST_CASE("a message that waits for its parent can be stopped") {
   CHECK(node.sessions->tickets.size() == 1);
   CHECK(node.describe().open_entries == 0);
 }
+
+// -- cached sessions ----------------------------------------------------------
+
+TEST_CASE("above the cap the session that was used least recently goes") {
+  office_world world;
+  world.cached_sessions = 2;
+  office_node node{world};
+  node.sessions->automatic = true;
+  for (auto key : {"local", "local:a", "local:b", "local:c"})
+    CHECK(node.say(std::string{"m "} + key, "hello", key) == "taken");
+  CHECK(node.sessions->spawned == 4);
+  // Without a runner nothing is cached.
+  for (auto key : {"local", "local:a", "local:b", "local:c"})
+    node.report(key, "absent", 1);
+  node.report("local", "idle", 30);
+  node.report("local:a", "idle", 10);
+  CHECK(node.sessions->drains.empty());
+  node.report("local:b", "running", 5);
+  CHECK(node.sessions->drains == texts{"local:a close"});
+  // Its next turn is one of a fresh session.
+  CHECK(node.say("m5", "hello", "local:a") == "taken");
+  CHECK(node.sessions->spawned == 5);
+  CHECK(world.count("answer to m5") == 1);
+  // What runs is never let go, however old.
+  node.report("local:c", "running", 40);
+  CHECK(node.sessions->drains == texts{"local:a close", "local close"});
+  node.report("local:a", "running", 50);
+  CHECK(node.sessions->drains.size() == 2);
+  node.report("local:b", "idle", 60);
+  CHECK(node.sessions->drains.back() == "local:b close");
+}
+
+TEST_CASE("a session with a turn under way is not let go") {
+  office_world world;
+  world.cached_sessions = 1;
+  office_node node{world};
+  CHECK(node.say("m1", "hello", "local:a") == "taken");
+  node.report("local:a", "idle", 1);
+  CHECK(node.say("m2", "hello", "local:b") == "taken");
+  node.report("local:b", "running", 2);
+  CHECK(node.sessions->drains.empty());
+  // Its turn has ended, and the next report sees to it.
+  node.run("m1", "r1", 1, "local:a");
+  node.produce("m1", "r1", "done");
+  node.report("local:a", "idle", 3);
+  CHECK(node.sessions->drains == texts{"local:a close"});
+}

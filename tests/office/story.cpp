@@ -348,6 +348,7 @@ office_node::office_node(office_world& shared,
   };
   args.registry = registry;
   args.deps.sleep_job = world.sleep_job;
+  args.cached_sessions = world.cached_sessions;
   args.resume_keys = offices::load_open_list(*disk, world.state).keys;
   args.resume_keys.insert(args.resume_keys.end(), world.replayed.begin(),
                           world.replayed.end());
@@ -464,6 +465,16 @@ std::string office_node::may_send(const std::string& id,
     [&](const caf::error& reason) { result = name_of(reason); },
     atom::may_send_v, key);
   return result;
+}
+
+void office_node::report(const std::string& key, const std::string& state,
+                         int64_t last_access_ms) {
+  session_snapshot snapshot;
+  snapshot.session_key = key;
+  snapshot.state = state;
+  snapshot.last_access_ms = last_access_ms;
+  caf::anon_send(sessions->owner, atom::settled_v, snapshot);
+  settle();
 }
 
 runtime_snapshot office_node::describe() {

@@ -41,6 +41,8 @@ struct office_world {
     journal;
   /// Keys of the offices that a replay of that journal touched.
   std::vector<std::string> replayed;
+  /// Sessions that may keep a runner.
+  size_t cached_sessions = 500;
   /// What an office tidies up before it sleeps.
   std::function<file_job(const office&)> sleep_job;
   /// Messages whose run cause, and whose tool or model work, is recorded.
@@ -124,6 +126,9 @@ public:
   std::string fail_turn(const std::string& id, const std::string& why);
   std::string may_send(const std::string& id, const std::string& run);
   void attach();
+  /// Reports the state of a key's session, as the session does.
+  void report(const std::string& key, const std::string& state,
+              int64_t last_access_ms);
   runtime_snapshot describe();
   drain_report drain(drain_phase phase);
   /// From now on nothing reaches the disk, as after a kill.
