@@ -122,8 +122,7 @@ void session_store_state::create_with(session_header header,
   read_log(
     limits::history_bootstrap_bytes,
     [this, header, current, next, fail](const log_contents& log) {
-      auto batch =
-        plan_bootstrap(log, scope(current), reach_, clock());
+      auto batch = plan_bootstrap(log, scope(current), reach_, clock());
       auto now = services_.wall->now_ms();
       take(session_tree::create(header));
       file_ =

@@ -19,7 +19,8 @@ struct journal_probe {
   std::vector<std::pair<journal_root, std::string>> seals;
   /// While true every append and seal fails with errc::disk and writes nothing.
   bool broken = false;
-  /// After this many further appends, a group being one, the journal breaks; negative: never.
+  /// After this many further appends, a group being one, the journal breaks;
+  /// negative: never.
   int breaks_after = -1;
 };
 
