@@ -213,7 +213,10 @@ console_effects console_core::interrupt(int64_t now_ms) {
     if (running(entry->second))
       target = entry->second;
   if (target.empty() || draining_) {
-    end(out, "interrupt");
+    // Also when the end waits for work that an earlier run left.
+    ended_ = true;
+    if (!std::exchange(interrupted_, true))
+      out.push_back(effect::shutdown{"interrupt", false});
     return out;
   }
   conversations_[target].stopping = true;

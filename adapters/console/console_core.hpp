@@ -143,6 +143,7 @@ private:
   bool input_ended_ = false;
   bool draining_ = false;
   bool ended_ = false;
+  bool interrupted_ = false;
 };
 
 } // namespace bureau::console

@@ -213,6 +213,13 @@ TEST_CASE("an interrupt stops a running turn, a second one ends the program") {
   CHECK(core.interrupt(now).empty());
 }
 
+TEST_CASE("an interrupt ends a program that waits for an earlier run's work") {
+  auto core = ready(false);
+  CHECK(told(core.end_of_input()) == "shutdown end of input");
+  CHECK(told(core.interrupt(now)) == "shutdown interrupt");
+  CHECK(core.interrupt(now).empty());
+}
+
 TEST_CASE("an interrupt by state") {
   SUBCASE("nothing runs") {
     auto core = ready(true);
