@@ -1,7 +1,8 @@
 // Appends a second through the journal, and how long the slowest hundredth of
 // them waited, for 1 to 512 writers that each append again as soon as they are
-// answered, beside what the bare disk does with the same groups: one write and
-// one fdatasync of the group's bytes, then one plain write for each record.
+// answered, beside what the bare disk does with the same groups in the same
+// run: one write and one fdatasync of the group's bytes, then one plain write
+// for each record. The journal should reach 70 % of that.
 //
 //   bench_journal [directory] [seconds for each row]
 #include "actors/io/journal.hpp"
@@ -23,7 +24,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -33,6 +36,9 @@ using clock_type = std::chrono::steady_clock;
 
 /// The size of an average line of a session or ledger.
 constexpr size_t record_bytes = 300;
+
+/// Part of the bare disk's rate that the journal should reach.
+constexpr double target_share = 0.7;
 
 struct row {
   double per_second = 0;
@@ -196,6 +202,7 @@ row through_journal(const std::string& directory, size_t writers,
              [](const caf::error& reason) {
                std::fprintf(stderr, "%s\n", sentence_of(reason).c_str());
              });
+  self->send_exit(journal, caf::exit_reason::user_shutdown);
   std::vector<uint32_t> waits;
   for (const auto& log : logs)
     waits.insert(waits.end(), log->begin(), log->end());
@@ -219,18 +226,21 @@ int main(int argc, char** argv) {
   }
   std::printf("%zu-byte records, one file a writer, in %s\n\n", record_bytes,
               pattern.c_str());
-  std::printf("%8s | %12s %9s %9s | %12s %9s %9s | %6s\n", "writers",
+  std::printf("%8s | %12s %9s %9s | %12s %9s %9s | %6s %7s\n", "writers",
               "journal/s", "p50 us", "p99 us", "bare disk/s", "p50 us",
-              "p99 us", "share");
+              "p99 us", "share", "target");
   for (size_t writers : {1u, 8u, 64u, 512u}) {
     auto bare = bare_disk(pattern, writers, seconds);
     auto ours = through_journal(pattern, writers, seconds);
-    std::printf("%8zu | %12.0f %9.0f %9.0f | %12.0f %9.0f %9.0f | %5.0f%%\n",
+    auto share = ours.per_second / bare.per_second;
+    std::printf("%8zu | %12.0f %9.0f %9.0f | %12.0f %9.0f %9.0f | %5.0f%% "
+                "%6.0f%% %s\n",
                 writers, ours.per_second, ours.p50_us, ours.p99_us,
-                bare.per_second, bare.p50_us, bare.p99_us,
-                100 * ours.per_second / bare.per_second);
+                bare.per_second, bare.p50_us, bare.p99_us, 100 * share,
+                100 * target_share, share >= target_share ? "met" : "MISSED");
     std::fflush(stdout);
   }
-  auto command = "rm -rf '" + pattern + "'";
-  return std::system(command.c_str()) == 0 ? 0 : 1;
+  std::error_code left;
+  std::filesystem::remove_all(pattern, left);
+  return 0;
 }
