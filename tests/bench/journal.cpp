@@ -202,7 +202,10 @@ row through_journal(const std::string& directory, size_t writers,
              [](const caf::error& reason) {
                std::fprintf(stderr, "%s\n", sentence_of(reason).c_str());
              });
+  // Timeouts of answered requests would hold them for half a minute.
   self->send_exit(journal, caf::exit_reason::user_shutdown);
+  for (auto& writer : actors)
+    self->send_exit(writer, caf::exit_reason::user_shutdown);
   std::vector<uint32_t> waits;
   for (const auto& log : logs)
     waits.insert(waits.end(), log->begin(), log->end());
