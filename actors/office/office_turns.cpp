@@ -121,8 +121,13 @@ void office_state::booted() {
 // -- dispatch -----------------------------------------------------------------
 
 void office_state::dispatch_all() {
+  // By id: a command is closed while it is dispatched.
+  std::vector<std::string> ids;
   for (const auto* entry : core_->open())
-    dispatch(*entry);
+    ids.push_back(entry->id);
+  for (const auto& id : ids)
+    if (auto entry = core_->find(id))
+      dispatch(*entry);
 }
 
 void office_state::dispatch(const ledger_entry& entry) {
