@@ -13,7 +13,8 @@ namespace bureau::conformance {
 /// Decodes the tags of the case files. Members without a value disappear;
 /// elements without one, and integers of another type, stay as their tag object
 /// so that a function can see that they are no ordinary value. Holes and
-/// unreadable elements become null. Bytes become a string of these bytes.
+/// unreadable elements become null; a list too long to exist stays its tag
+/// object, too. Bytes become a string of these bytes.
 bj::value decode(const bj::value& raw);
 
 /// Whether a decoded element is "present but without a value".
