@@ -38,6 +38,7 @@ BUREAU_ATOM(delivery);
 BUREAU_ATOM(renew);
 BUREAU_ATOM(describe);
 BUREAU_ATOM(locate);
+BUREAU_ATOM(notice);
 
 // -- model and tools ----------------------------------------------------------
 BUREAU_ATOM(prompt);
@@ -69,6 +70,8 @@ BUREAU_ATOM(flush);
 BUREAU_ATOM(sync);
 BUREAU_ATOM(reset);
 BUREAU_ATOM(load);
+BUREAU_ATOM(branch);
+BUREAU_ATOM(exists);
 
 // -- execution ----------------------------------------------------------------
 BUREAU_ATOM(exec);

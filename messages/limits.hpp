@@ -75,8 +75,11 @@ inline constexpr size_t journal_open_targets = 128;
 
 /// Longest accepted text of one message (setting intake.maxTextBytes).
 inline constexpr size_t message_text_bytes = 262'144;
-/// One record or frame of the journal.
+/// Records that the journal puts into one frame; a longer record has a frame
+/// of its own.
 inline constexpr size_t journal_frame_bytes = 1u << 20;
+/// The longest record of the journal: a session entry with its pictures.
+inline constexpr size_t journal_record_bytes = 128u << 20;
 /// The journal starts a new segment and checkpoints the old one.
 inline constexpr size_t journal_segment_bytes = 16u << 20;
 inline constexpr auto journal_checkpoint_interval = seconds{10};
@@ -210,6 +213,13 @@ inline constexpr size_t history_thread_seed = 10;
 inline constexpr size_t handled_messages = 64;
 /// Warnings kept about one damaged file.
 inline constexpr size_t log_warnings = 20;
+/// One file that comes with a message, how many of them are taken, and how
+/// long one may take to arrive.
+inline constexpr uint64_t attachment_bytes = 20u << 20;
+inline constexpr size_t attachments_per_message = 20;
+inline constexpr auto attachment_timeout = seconds{120};
+/// Files of one office that are fetched at one time.
+inline constexpr size_t attachments_in_flight = 4;
 /// Sanitised name of an attachment, without its time prefix.
 inline constexpr size_t attachment_name_bytes = 180;
 
@@ -232,6 +242,8 @@ inline constexpr auto refusal_notice_interval = minutes{1};
 inline constexpr size_t remembered_turns = 32;
 /// Settings, sandbox and files of a run are ready within this, each.
 inline constexpr auto run_step_timeout = seconds{30};
+/// Text of a final answer; the rest is cut and said to be.
+inline constexpr size_t final_answer_bytes = 4u << 20;
 /// A responder records a final answer within this, all waits included.
 inline constexpr auto finish_timeout = seconds{60};
 /// A final answer waits this long for the outcome of an interim operation.
@@ -278,7 +290,7 @@ inline constexpr size_t log_tail_bytes = 256u << 10;
 /// Closed ids that an office remembers: by age, at least, at most.
 inline constexpr auto dedupe_window = std::chrono::hours{7 * 24};
 inline constexpr size_t dedupe_ids_min = 1000;
-inline constexpr size_t dedupe_ids_max = 50'000;
+inline constexpr size_t dedupe_ids_max = 250'000;
 /// Longest platform message id.
 inline constexpr size_t message_id_bytes = 512;
 /// Older messages are logged and not answered (setting intake.maxAgeHours).

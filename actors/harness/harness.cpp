@@ -112,7 +112,6 @@ private:
   bool is_call(const caf::strong_actor_ptr& sender) const;
   void forget_call();
   /// @param number of the storage request
-  void open_store(uint64_t number, const history_window& reach);
   void end_tool(size_t slot, uint64_t serial, tool_outcome outcome);
   void abort_tool(const running_tool& call);
   void end_storage(caf::error reason);
@@ -279,29 +278,8 @@ void harness_state::apply(loop_effects effects) {
 void harness_state::run(const effect::open_store&) {
   waiting_ = storage::open;
   auto number = ++storage_number_;
-  if (!services_.settings) {
-    open_store(number, {});
-    return;
-  }
-  // A prompt does not carry it, and the settings are at hand: the runner has
-  // just asked for them.
-  kit::bounded_request(self_, services_.settings, limits::disk_timeout,
-                       atom::resolve_v, args_.place.address)
-    .then([this, number](
-            const run_settings& found) { open_store(number, found.history); },
-          [this, number](const caf::error& reason) {
-            kit::log::warning(label(), "the reach of the history is the usual "
-                                       "one: "
-                                         + sentence_of(reason));
-            open_store(number, {});
-          });
-}
-
-void harness_state::open_store(uint64_t number, const history_window& reach) {
-  if (number != storage_number_ || waiting_ != storage::open)
-    return;
   kit::bounded_request(self_, args_.store, limits::disk_timeout, atom::open_v,
-                       session_open{request_.message_id, reach})
+                       session_open{request_.message_id, request_.history})
     .then(
       [this, number](session_context& context) {
         if (number != storage_number_ || waiting_ != storage::open)

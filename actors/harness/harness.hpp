@@ -19,9 +19,6 @@ struct harness_services {
   std::shared_ptr<entropy> chance;
   /// Gets the tool metrics; may be empty.
   metrics_actor metrics;
-  /// Says how much of the chat log enters a session; may be empty: the
-  /// defaults.
-  settings_actor settings;
 };
 
 /// The harness of one session: owner of the transcript and of the turn loop

@@ -102,6 +102,10 @@ office_child_actor::behavior_type office_state::make_behavior() {
     [this](atom::may_send, const delivery_key& key) {
       return on_may_send(key);
     },
+    [this](atom::stop, const stop_request& request) {
+      return on_stop(request);
+    },
+    [this](atom::renew) { return on_renew(); },
     [this](atom::attach, const transport_actor& transport) {
       on_attach(transport);
     },
@@ -112,6 +116,7 @@ office_child_actor::behavior_type office_state::make_behavior() {
       return on_produced(fact);
     },
     [this](atom::failed, const turn_dead& fact) { return on_failed(fact); },
+    [this](atom::notice, const posted_notice& fact) { append_notice(fact); },
     [this](atom::settled, const session_snapshot& fact) { on_settled(fact); },
     [this](atom::dispose) { return on_dispose(); },
     [this](atom::dispose, const std::string& key) { let_session_go(key); },

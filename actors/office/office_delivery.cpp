@@ -1,6 +1,7 @@
 #include "actors/kit/log.hpp"
 #include "actors/kit/requests.hpp"
 #include "actors/office/office_state.hpp"
+#include "messages/identity/session_key.hpp"
 #include "messages/limits.hpp"
 #include "messages/text/time_text.hpp"
 
@@ -271,18 +272,34 @@ void office_state::append_answer(const ledger_answer& answer) {
   line.date = text::iso_utc(answer.at_ms);
   line.ts = answer.ref.empty() ? answer.run : answer.ref;
   line.thread_ts = answer.event.thread_ts;
-  line.user = "bot";
   line.text = answer.text;
-  line.from_bot = true;
-  line.platform = to_string(place_.address.platform);
   line.reply_to = answer.event.message_id;
   line.session_key = answer.event.session_key;
-  log_.append(print_log_line(line), durability::lazy,
-              [this](const caf::error& reason) {
-                if (reason)
-                  kit::log::warning(label_, "an answer is not in the chat log: "
-                                              + sentence_of(reason));
-              });
+  append_own(std::move(line));
+}
+
+// It names no session: the session does not know it, and the next turn is to
+// (office note, 12.2).
+void office_state::append_notice(const posted_notice& notice) {
+  log_record line;
+  line.date = text::iso_utc(wall_ms());
+  line.ts = notice.ref;
+  line.thread_ts = thread_suffix_of(notice.session_key).value_or("");
+  line.text = notice.text;
+  line.reply_to = notice.message_id;
+  append_own(std::move(line));
+}
+
+void office_state::append_own(log_record line) {
+  line.user = "bot";
+  line.from_bot = true;
+  line.platform = to_string(place_.address.platform);
+  log_.append(
+    print_log_line(line), durability::lazy, [this](const caf::error& reason) {
+      if (reason)
+        kit::log::warning(label_, "what was said is not in the chat log: "
+                                    + sentence_of(reason));
+    });
 }
 
 // -- notices ------------------------------------------------------------------
@@ -300,6 +317,7 @@ void office_state::notice_outcome(const ledger_entry& entry,
   auto& state = deliveries_.at(id);
   auto told = result.fault == delivery_fault::none
               || result.certainty == failure_certainty::unknown;
+  note_posted({entry.event.session_key, id, {}, state.notice}, result);
   auto again = !told && result.fault == delivery_fault::retryable
                && ++state.memory.attempts < notice_attempts;
   if (again) {
@@ -313,16 +331,26 @@ void office_state::notice_outcome(const ledger_entry& entry,
   pump();
 }
 
-void office_state::post_notice(outbound notice) {
+void office_state::post_notice(outbound notice,
+                               const std::string& session_key) {
   if (!transport_)
     return;
+  posted_notice fact{session_key, notice.message_id, {}, notice.text};
   kit::bounded_request(self_, transport_, limits::delivery_timeout,
                        atom::deliver_v, std::move(notice))
-    .then([](const delivered&) {},
+    .then([this, fact](const delivered& result) { note_posted(fact, result); },
           [this](caf::error& reason) {
             kit::log::warning(label_, "a notice was not delivered: "
                                         + sentence_of(reason));
           });
+}
+
+void office_state::note_posted(posted_notice fact, const delivered& result) {
+  auto visible = result.fault == delivery_fault::none && !result.ref.empty();
+  if (!visible || fact.session_key.empty())
+    return;
+  fact.ref = result.ref;
+  append_notice(fact);
 }
 
 } // namespace bureau::offices

@@ -188,38 +188,65 @@ void office_state::accepted(const pending_intake& pending) {
     return;
   }
   auto notice = make_notice(entry->event, "_Stopped._");
-  notice.target = pending.stop_target;
+  if (!pending.stop_target.empty())
+    notice.target = pending.stop_target;
+  auto key = entry->event.session_key;
   close_dead(line.id, "stopped", true);
-  post_notice(std::move(notice));
+  post_notice(std::move(notice), key);
 }
 
 // -- stop ---------------------------------------------------------------------
 
 void office_state::stop_turn_of(const intake_request& request,
                                 const std::string& session_key) {
-  std::vector<std::string> current;
-  auto add = [&current](const std::string& key) {
-    if (std::find(current.begin(), current.end(), key) == current.end())
-      current.push_back(key);
-  };
-  for (const auto* entry : core_->open())
-    if (entry->state == ledger_state::running
-        || (entry->state == ledger_state::accepted
-            && core_->after_restart(*entry, false) == boot_step::requeue))
-      add(entry->event.session_key);
-  for (const auto& id : pending_order_)
-    if (pending_.at(id).action == intake_action::accept)
-      add(pending_.at(id).event.session_key);
   const auto& event = request.event;
   const auto& raw_id = event.address.conversation_id;
   auto top_level = event.session_key.empty() || event.session_key == raw_id;
-  auto key =
-    stop_target(current, session_key, raw_id, top_level, request.scope);
-  if (key.empty()) {
-    if (request.magic_addressed)
-      post_notice(make_notice(event, wording::nothing_running));
-    return;
+  auto key = stop_target(keys_with_turns(), session_key, raw_id, top_level,
+                         request.scope);
+  if (!key.empty())
+    stop_current(key, event.target);
+  else if (request.magic_addressed)
+    post_notice(make_notice(event, wording::nothing_running), session_key);
+}
+
+office_state::stop_promise office_state::on_stop(const stop_request& request) {
+  auto answer = self_->make_response_promise<stop_promise>();
+  auto promise = stops_.keep(answer);
+  when_loaded(
+    [this, promise, request] { stops_.deliver(promise, stop_any(request)); });
+  return answer;
+}
+
+stop_report office_state::stop_any(const stop_request& request) {
+  for (const auto& key : keys_with_turns())
+    if (request.session_key.empty() || key == request.session_key)
+      return {true, key, stop_current(key, request.target)};
+  return {};
+}
+
+std::vector<std::string> office_state::keys_with_turns() const {
+  std::vector<std::string> keys;
+  auto add = [&keys](const std::string& key) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end())
+      keys.push_back(key);
+  };
+  for (auto id = pending_order_.rbegin(); id != pending_order_.rend(); ++id)
+    if (pending_.at(*id).action == intake_action::accept)
+      add(pending_.at(*id).event.session_key);
+  auto open = core_->open();
+  for (auto item = open.rbegin(); item != open.rend(); ++item) {
+    const auto& entry = **item;
+    if (entry.state == ledger_state::running
+        || (entry.state == ledger_state::accepted
+            && core_->after_restart(entry, false) == boot_step::requeue))
+      add(entry.event.session_key);
   }
+  return keys;
+}
+
+std::string office_state::stop_current(const std::string& key,
+                                       const json_text& target) {
   const ledger_entry* turn = nullptr;
   for (const auto* entry : core_->open()) {
     if (entry->event.session_key != key)
@@ -231,27 +258,27 @@ void office_state::stop_turn_of(const intake_request& request,
     if (entry->state == ledger_state::accepted && turn == nullptr)
       turn = entry;
   }
-  if (turn == nullptr) {
-    stop_pending(key, event.target);
-    return;
-  }
+  if (turn == nullptr)
+    return stop_pending(key, target);
   auto id = turn->id;
   auto row = sessions_.find(key);
   if (row != sessions_.end() && ticketed_.contains(id)) {
     kit::urgent_send(self_, row->second.handle, atom::stop_v,
-                     stop_turn{key, id, event.target});
-    return;
+                     stop_turn{key, id, target});
+    return id;
   }
   auto notice = make_notice(turn->event, "_Stopped._");
-  notice.target = event.target;
+  if (!target.empty())
+    notice.target = target;
   close_dead(id, "stopped", true);
-  post_notice(std::move(notice));
+  post_notice(std::move(notice), key);
+  return id;
 }
 
 // The first message of the key that is still on its way to the disk: it will be
 // accepted and closed at once.
-bool office_state::stop_pending(const std::string& key,
-                                const json_text& target) {
+std::string office_state::stop_pending(const std::string& key,
+                                       const json_text& target) {
   for (const auto& id : pending_order_) {
     auto& pending = pending_.at(id);
     if (pending.action != intake_action::accept || pending.stop
@@ -259,9 +286,9 @@ bool office_state::stop_pending(const std::string& key,
       continue;
     pending.stop = true;
     pending.stop_target = target;
-    return true;
+    return id;
   }
-  return false;
+  return {};
 }
 
 } // namespace bureau::offices

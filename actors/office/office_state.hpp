@@ -25,12 +25,15 @@ namespace bureau::offices {
 /// Handlers:
 ///   (intake, intake_request)    → intake_reply     => on_intake
 ///   (may_send, delivery_key)    → ok               => on_may_send
+///   (stop, stop_request)        → stop_report      => on_stop
+///   (renew)                     → sessions told    => on_renew
 ///   (attach, transport_actor)                      => on_attach
 ///   (describe)                  → runtime_snapshot => on_describe
 ///   (drain, drain_phase)        → drain_report     => on_drain
 ///   (run, turn_started)         → ok               => on_run
 ///   (produced, turn_produced)   → ok               => on_produced
 ///   (failed, turn_dead)         → ok               => on_failed
+///   (notice, posted_notice)                        => append_notice
 ///   (settled, session_snapshot)                    => on_settled
 ///   (dispose)                   → bool             => on_dispose
 ///   (dispose, session_key)                         => let_session_go
@@ -57,6 +60,7 @@ private:
   using reply_promise = caf::typed_response_promise<intake_reply>;
   using report_promise = caf::typed_response_promise<drain_report>;
   using snapshot_promise = caf::typed_response_promise<runtime_snapshot>;
+  using stop_promise = caf::typed_response_promise<stop_report>;
   using bool_promise = caf::typed_response_promise<bool>;
 
   /// An update whose lines are on their way to the disk.
@@ -140,7 +144,13 @@ private:
   void accepted(const pending_intake& pending);
   void stop_turn_of(const intake_request& request,
                     const std::string& session_key);
-  bool stop_pending(const std::string& key, const json_text& target);
+  stop_promise on_stop(const stop_request& request);
+  stop_report stop_any(const stop_request& request);
+  /// Session keys with a current turn, the one that was accepted last first.
+  std::vector<std::string> keys_with_turns() const;
+  /// Ends the current turn of a session; names its message.
+  std::string stop_current(const std::string& key, const json_text& target);
+  std::string stop_pending(const std::string& key, const json_text& target);
   bool seen(const std::string& id) const;
   void count(const std::string& outcome);
 
@@ -164,6 +174,7 @@ private:
   session_row& session_for(const std::string& key);
   void close_session(session_row& row);
   void let_session_go(const std::string& key);
+  uint64_t on_renew();
   void arm_sweep();
   void sweep();
   bool has_turns(const std::string& key) const;
@@ -192,8 +203,13 @@ private:
   void back_to_produced(const std::string& id);
   void close_covered(const ledger_entry& answer, const std::string& dead_why);
   void retry(const std::string& id, int64_t delay_ms);
-  void post_notice(outbound notice);
+  /// @param session_key session whose log line it becomes; empty: of none
+  void post_notice(outbound notice, const std::string& session_key);
+  /// Writes a notice that is visible into the chat log.
+  void note_posted(posted_notice fact, const delivered& result);
   void append_answer(const ledger_answer& answer);
+  void append_notice(const posted_notice& notice);
+  void append_own(log_record line);
 
   pointer self_;
   office_deps deps_;
@@ -237,6 +253,7 @@ private:
   kit::promise_guard<intake_reply> replies_;
   kit::promise_guard<drain_report> reports_;
   kit::promise_guard<runtime_snapshot> snapshots_;
+  kit::promise_guard<stop_report> stops_;
   kit::promise_guard<bool> sleeps_;
 };
 

@@ -250,7 +250,8 @@ void office_state::close_command(const std::string& id,
   line.note = "command";
   note(std::move(line));
   append_answer({event, id, reply, {}, wall_ms()});
-  post_notice(std::move(notice));
+  // The line above is its record already.
+  post_notice(std::move(notice), {});
   tell_closed(event, "command");
   after_close();
 }
@@ -323,6 +324,17 @@ void office_state::let_session_go(const std::string& key) {
   if (found != sessions_.end() && found->second.seen.state == "idle"
       && found->second.seen.waiting == 0 && !has_turns(key))
     close_session(found->second);
+}
+
+uint64_t office_state::on_renew() {
+  uint64_t told = 0;
+  for (auto& [key, row] : sessions_) {
+    if (row.closing)
+      continue;
+    self_->send(row.handle, atom::renew_v);
+    ++told;
+  }
+  return told;
 }
 
 void office_state::on_down(const caf::down_msg& down) {

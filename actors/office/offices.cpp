@@ -42,6 +42,9 @@ enum class row_phase : uint8_t {
 /// Handlers:
 ///   (intake, intake_request)        → intake_reply     => on_intake
 ///   (may_send, delivery_key)        → ok               => on_may_send
+///   (stop, stop_request)            → stop_report      => on_stop
+///   (renew, office_address)         → sessions told    => on_renew
+///   (renew)                         → sessions told    => on_renew_all
 ///   (attach, platform_id, transport) → ok              => on_attach
 ///   (describe)                      → runtime_snapshot => on_describe
 ///   (drain, drain_phase)            → drain_report     => on_drain
@@ -80,6 +83,13 @@ public:
       [this](atom::may_send, const delivery_key& key) {
         return on_may_send(key);
       },
+      [this](atom::stop, const stop_request& request) {
+        return on_stop(request);
+      },
+      [this](atom::renew, const office_address& address) {
+        return on_renew(address);
+      },
+      [this](atom::renew) { return on_renew_all(); },
       [this](atom::attach, platform_id platform,
              const transport_actor& transport) {
         return on_attach(platform, transport);
@@ -100,6 +110,8 @@ private:
   using ok_promise = caf::typed_response_promise<caf::ok_atom>;
   using report_promise = caf::typed_response_promise<drain_report>;
   using snapshot_promise = caf::typed_response_promise<runtime_snapshot>;
+  using stop_promise = caf::typed_response_promise<stop_report>;
+  using count_promise = caf::typed_response_promise<uint64_t>;
 
   /// A request that waits for its office.
   struct waiting {
@@ -157,6 +169,47 @@ private:
       return self_->delegate(handle, atom::may_send_v, key);
     // Whoever sleeps or is opening has asked no transport for anything.
     return make_failure(errc::aborted, "the answer is not to be sent");
+  }
+
+  // An office that is not awake runs no turn; what it left over a restart
+  // begins when it wakes, so a stop then waits for it.
+  caf::result<stop_report> on_stop(const stop_request& request) {
+    if (auto handle = awake(request.conversation))
+      return self_->delegate(handle, atom::stop_v, request);
+    if (holding_ || rows_.count(request.conversation) == 0)
+      return stop_report{};
+    auto answer = self_->make_response_promise<stop_promise>();
+    auto id = stops_.keep(answer);
+    wait_for(
+      request.conversation,
+      {[this, request, id](const office_child_actor& handle) {
+         kit::bounded_request(self_, handle, limits::disk_timeout, atom::stop_v,
+                              request)
+           .then([this, id](
+                   const stop_report& report) { stops_.deliver(id, report); },
+                 [this, id](caf::error& reason) { stops_.fail(id, reason); });
+       },
+       [this, id](const caf::error& reason) {
+         stops_.fail(id, reason);
+       }});
+    return answer;
+  }
+
+  // Who sleeps or is opening makes its runners when they are needed.
+  caf::result<uint64_t> on_renew(const office_address& address) {
+    if (auto handle = awake(address))
+      return self_->delegate(handle, atom::renew_v);
+    return uint64_t{0};
+  }
+
+  count_promise on_renew_all() {
+    auto answer = self_->make_response_promise<count_promise>();
+    auto id = counts_.keep(answer);
+    auto total = std::make_shared<uint64_t>(0);
+    ask_all<uint64_t>(
+      limits::mailbox_timeout, [total](uint64_t told) { *total += told; },
+      [this, id, total] { counts_.deliver(id, *total); }, atom::renew_v);
+    return answer;
   }
 
   /// The handle of an office that may be talked to at once.
@@ -555,6 +608,8 @@ private:
   kit::promise_guard<intake_reply> replies_;
   kit::promise_guard<drain_report> reports_;
   kit::promise_guard<runtime_snapshot> snapshots_;
+  kit::promise_guard<stop_report> stops_;
+  kit::promise_guard<uint64_t> counts_;
 };
 
 } // namespace

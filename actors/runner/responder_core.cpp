@@ -10,7 +10,7 @@ namespace bureau::runner {
 responder_core::responder_core(output_style style) : style_(std::move(style)) {
   answer_.ref = style_.provisional;
   answer_.usable = style_.streaming;
-  activity_.usable = style_.streaming && style_.show_activity;
+  activity_.usable = style_.show_activity;
 }
 
 output_effects responder_core::append(const std::string& text) {

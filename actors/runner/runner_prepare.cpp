@@ -286,6 +286,7 @@ void runner_state::start_prompt() {
   request.platform = platform();
   request.resume = run.resume;
   request.budget = run.settings.budget;
+  request.history = run.settings.history;
   if (ticket.event.origin == turn_origin::event) {
     request.budget = {};
     request.budget.max_duration_ms =

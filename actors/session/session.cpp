@@ -22,6 +22,7 @@ namespace log = kit::log;
 ///   (turn, turn_ticket)      => on_ticket
 ///   (stop, stop_turn)        => on_stop
 ///   (reset)                  → ok => on_reset
+///   (renew)
 ///   (describe)               → session_snapshot => snapshot
 ///   (drain, drain_phase)     → ok => on_drain
 ///
@@ -57,6 +58,7 @@ public:
       [this](atom::turn, const turn_ticket& accepted) { on_ticket(accepted); },
       [this](atom::stop, const stop_turn& request) { on_stop(request); },
       [this](atom::reset) { return on_reset(); },
+      [this](atom::renew) { carry_out(core_->renew()); },
       [this](atom::describe) { return core_->snapshot(); },
       [this](atom::drain, drain_phase phase) { return on_drain(phase); },
     };
@@ -268,11 +270,21 @@ private:
 
   void apply(effect::notice& item) {
     auto token = item.token;
+    // A notice with a successor is only the first half of it.
+    posted_notice fact{args_.session_key,
+                       item.operation.message_id,
+                       {},
+                       token == 0 ? item.operation.text : std::string{}};
     kit::bounded_request(self_, args_.transport, limits::delivery_timeout,
                          atom::deliver_v, std::move(item.operation))
       .then(
-        [this, token](const delivered& outcome) {
+        [this, token, fact](const delivered& outcome) {
           auto fine = outcome.fault == delivery_fault::none;
+          if (fine && !outcome.ref.empty() && !fact.text.empty()) {
+            auto posted = fact;
+            posted.ref = outcome.ref;
+            self_->send(args_.owner, atom::notice_v, std::move(posted));
+          }
           carry_out(
             core_->notice_delivered(token, fine ? outcome.ref : std::string{}));
         },

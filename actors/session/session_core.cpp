@@ -405,6 +405,10 @@ session_effects session_core::runner_down(const std::string& why,
 }
 
 session_effects session_core::store_down() {
+  return renew();
+}
+
+session_effects session_core::renew() {
   session_effects out;
   if (!has_runner_)
     return out;

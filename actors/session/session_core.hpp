@@ -152,6 +152,8 @@ public:
                              const std::string& sentence, int64_t now_ms);
   session_effects runner_down(const std::string& why, int64_t now_ms);
   session_effects store_down();
+  /// Runner and store are made anew: at once, or at the end of the turn.
+  session_effects renew();
   session_effects idle_timeout();
   /// Runner and store are gone for good.
   session_effects released();
@@ -227,7 +229,7 @@ private:
   bool has_runner_ = false;
   /// Runner or store are on their way out; `released` ends it.
   bool closing_ = false;
-  /// The store ended under the runner: renew both after the turn.
+  /// Runner and store are to be made anew after the turn.
   bool renew_ = false;
   /// A fresh file is wanted as soon as runner and store are gone.
   bool reset_wanted_ = false;

@@ -41,6 +41,15 @@ session_store_actor::behavior_type session_store_state::make_behavior() {
     [this](atom::locate, const std::string& message_id) {
       return locate(message_id);
     },
+    [](atom::branch, const session_branch&) -> caf::result<session_context> {
+      return make_failure(errc::not_ready, "branching is not built");
+    },
+    [](atom::exists) -> caf::result<bool> {
+      return make_failure(errc::not_ready, "not built");
+    },
+    [](atom::ensure) -> caf::result<std::string> {
+      return make_failure(errc::not_ready, "not built");
+    },
     [this](atom::reset, const session_open& request) { return reset(request); },
     [this](atom::close) { return close(); },
   };

@@ -87,7 +87,6 @@ runner_factory make_runners(const boot_result& boot, const runtime& parts) {
   harness_parts.clock = boot.ports.wall;
   harness_parts.chance = boot.ports.chance;
   harness_parts.metrics = parts.metrics;
-  harness_parts.settings = parts.settings;
   runner::runner_deps services;
   services.ws = boot.config->place();
   services.settings = parts.settings;
@@ -156,9 +155,10 @@ adapter_plan plan_console(const boot_result& boot, runtime& parts) {
     deps.files = parts.files;
     deps.ws = boot.config->place();
     deps.wall = boot.ports.wall;
+    deps.metrics = parts.metrics;
     auto console = console::spawn_console(system, std::move(deps), options);
     parts.console_interrupt =
-      std::make_shared<std::function<void()>>(console.interrupt);
+      std::make_shared<std::function<bool()>>(console.interrupt);
     return console.service;
   };
   return plan;
@@ -179,10 +179,7 @@ std::string console_banner(const boot_result& boot) {
 
 bool runtime::interrupt_console() {
   auto action = console_interrupt.load();
-  if (!action)
-    return false;
-  (*action)();
-  return true;
+  return action && (*action)();
 }
 
 void runtime::end() {

@@ -28,7 +28,7 @@ struct runtime {
   /// Empty without an HTTP server.
   portal_actor portal;
   /// ^C for a console; empty without one.
-  std::atomic<std::shared_ptr<std::function<void()>>> console_interrupt;
+  std::atomic<std::shared_ptr<std::function<bool()>>> console_interrupt;
   bool interactive = false;
 
   /// Hands ^C to the console; false when there is none that takes it.

@@ -23,6 +23,8 @@ using namespace std::chrono_literals;
 
 /// How often a waiting phase looks again.
 constexpr auto poll_interval = 50ms;
+/// How often the gauge of the parts that are up is brought up to date.
+constexpr auto look_interval = 15s;
 /// Patience with a service that is asked how it is.
 constexpr auto status_timeout = 1s;
 
@@ -58,6 +60,7 @@ struct node_state {
   kit::promise_guard<health_report> open_health;
   kit::promise_guard<node_report> open_reports;
   kit::generation_timer poll;
+  kit::generation_timer look;
   phase stage = phase::booting;
   size_t adapters_starting = 0;
   caf::actor_clock::time_point stop_began;
@@ -129,6 +132,35 @@ struct node_state {
       return;
     stage = phase::ready;
     plan.tell_main(main_event::ready);
+    look_at_parts();
+  }
+
+  // -- metrics ----------------------------------------------------------------
+
+  /// Asks every service and adapter how it is, for the gauge alone.
+  void look_at_parts() {
+    if (!plan.metrics || stage != phase::ready)
+      return;
+    for (const auto& service : plan.critical)
+      look_at(service.label, service.handle);
+    for (const auto& entry : running_adapters)
+      look_at(entry.first, entry.second);
+    look.arm(self, look_interval, [this] { look_at_parts(); });
+  }
+
+  void look_at(const std::string& label, const status_actor& part) {
+    kit::bounded_request(self, part, status_timeout, atom::status_v)
+      .then(
+        [this, label](const status_line& line) {
+          gauge(label, line.state != "degraded" && !degraded.count(label));
+        },
+        [this, label](const caf::error&) { gauge(label, false); });
+  }
+
+  void gauge(const std::string& component, bool up) {
+    if (plan.metrics)
+      self->send(plan.metrics, atom::gauge_v,
+                 metric_sample{metric::component_up, {component}, up ? 1 : 0});
   }
 
   // -- failures ---------------------------------------------------------------
@@ -174,11 +206,7 @@ struct node_state {
       degraded.erase(part.component);
     else
       degraded[part.component] = part.reason;
-    if (plan.metrics)
-      self->send(plan.metrics, atom::gauge_v,
-                 metric_sample{metric::component_up,
-                               {part.component},
-                               part.reason.empty() ? 1 : 0});
+    gauge(part.component, part.reason.empty());
   }
 
   caf::typed_response_promise<health_report> collect_health() {
@@ -299,6 +327,7 @@ struct node_state {
       plan.deadline = *deadline;
     kit::log::info("node", "shutting down: " + why);
     stage = phase::stopping;
+    look.cancel();
     stop_began = self->clock().now();
     plan.tell_main(main_event::stopping);
     close_intake();

@@ -56,6 +56,8 @@ public:
   explicit console_state(pointer self) : self_(self) {}
 
   ~console_state() {
+    if (options_.alive)
+      *options_.alive = false;
     release_log();
     if (deps_.port && started_)
       deps_.port->stop();
@@ -79,6 +81,9 @@ public:
       [this](atom::status) { return status(); },
       [this](atom::deliver, const outbound& x) { return on_deliver(x); },
       [this](atom::drop, const std::string& run) { on_drop(run); },
+      [](atom::fetch, const attachment_fetch&) -> caf::result<uint64_t> {
+        return make_failure(errc::not_found, "the console has no such file");
+      },
       [this](atom::closed, const closed_entry& x) {
         carry_out(core_->closed(x.message_id));
       },
@@ -165,7 +170,7 @@ private:
     port_ended_ = true;
     release_log();
     for (auto& [token, entry] : std::exchange(writes_, {}))
-      deliveries_.deliver(entry.promise, failed("The console has ended."));
+      conclude(entry.promise, failed("The console has ended."));
     stops_.deliver_all(caf::ok_atom_v);
   }
 
@@ -179,7 +184,6 @@ private:
     transport_info result;
     result.platform = platform_id::console;
     result.streaming = options_.interactive;
-    result.show_activity = options_.interactive;
     result.length_unit = "bytes";
     return result;
   }
@@ -291,6 +295,29 @@ private:
         });
   }
 
+  void apply(effect::stop_any& item) { ask_to_stop(std::move(item.names)); }
+
+  void ask_to_stop(std::vector<std::string> names) {
+    if (names.empty()) {
+      carry_out(core_->stop_answered({}));
+      return;
+    }
+    stop_request request;
+    request.conversation = {platform_id::console, names.front()};
+    request.target = json_text{"{}"};
+    names.erase(names.begin());
+    kit::bounded_request(self_, deps_.offices, limits::mailbox_timeout,
+                         atom::stop_v, std::move(request))
+      .then(
+        [this, names](const stop_report& report) {
+          if (report.found)
+            carry_out(core_->stop_answered(report.message_id));
+          else
+            ask_to_stop(names);
+        },
+        [this, names](caf::error&) { ask_to_stop(names); });
+  }
+
   void apply(effect::retry& item) {
     retries_[item.name].arm(
       self_, std::chrono::milliseconds{item.delay_ms},
@@ -335,19 +362,20 @@ private:
   delivery_promise on_deliver(const outbound& operation) {
     auto promise = self_->make_response_promise<delivery_promise>();
     auto id = deliveries_.keep(promise);
+    pending(1);
     if (output_lost_) {
-      deliveries_.deliver(id, lost());
+      conclude(id, lost());
       return promise;
     }
     if (!started_ || port_ended_) {
-      deliveries_.deliver(id, failed("The console is not open."));
+      conclude(id, failed("The console is not open."));
       return promise;
     }
     // A final that comes after the drop was sent in spite of it: the gate
     // knows.
     if (operation.rank != outbound_class::final_answer
         && is_dropped(operation)) {
-      deliveries_.deliver(id, dropped());
+      conclude(id, dropped());
       return promise;
     }
     switch (operation.op) {
@@ -361,20 +389,40 @@ private:
     case outbound_op::remove:
       // What was printed stays; it only cannot be continued any more.
       screen_->forget(operation.ref);
-      deliveries_.deliver(id, delivered{});
+      conclude(id, delivered{});
       return promise;
     case outbound_op::typing:
     case outbound_op::react:
-      deliveries_.deliver(id, delivered{});
+      conclude(id, delivered{});
       return promise;
     case outbound_op::upload: {
       auto outcome = failed("The console cannot show files.");
       outcome.fault = delivery_fault::permanent;
-      deliveries_.deliver(id, std::move(outcome));
+      conclude(id, std::move(outcome));
       return promise;
     }
     }
     return promise;
+  }
+
+  /// Answers an operation, and counts what became of it.
+  void conclude(uint64_t id, delivered outcome) {
+    auto word = outcome.fault == delivery_fault::none      ? "sent"
+                : outcome.fault == delivery_fault::dropped ? "dropped"
+                                                           : "failed";
+    pending(-1);
+    count(metric::outbound, {"console", word}, 1);
+    deliveries_.deliver(id, std::move(outcome));
+  }
+
+  void pending(int64_t change) {
+    count(metric::outbox_pending, {"console"}, change);
+  }
+
+  void count(metric id, std::vector<std::string> labels, int64_t value) {
+    if (deps_.metrics)
+      self_->send(deps_.metrics, atom::add_v,
+                  metric_sample{id, std::move(labels), value});
   }
 
   void ask_gate(uint64_t id, const outbound& operation) {
@@ -393,13 +441,12 @@ private:
           if (at_gate_.erase(id) > 0)
             show(id, operation);
           else
-            deliveries_.deliver(id, dropped());
+            conclude(id, dropped());
         },
         [this, id](caf::error& reason) {
           auto stopped =
             at_gate_.erase(id) == 0 || code_of(reason) == errc::aborted;
-          deliveries_.deliver(id, stopped ? dropped()
-                                          : failed(sentence_of(reason)));
+          conclude(id, stopped ? dropped() : failed(sentence_of(reason)));
         });
   }
 
@@ -410,12 +457,12 @@ private:
     std::string preface;
     if (operation.rank == outbound_class::final_answer)
       preface = core_->preface_of(operation.message_id);
+    core_->met(operation.conversation.conversation_id);
     auto lines = screen_->show(operation, ref, preface);
     if (lines.empty() || port_ended_) {
       delivered outcome;
       outcome.ref = std::move(ref);
-      deliveries_.deliver(id, port_ended_ ? failed("The console has ended.")
-                                          : outcome);
+      conclude(id, port_ended_ ? failed("The console has ended.") : outcome);
       return;
     }
     auto token = ++last_token_;
@@ -432,7 +479,7 @@ private:
     if (!entry.empty()) {
       delivered outcome;
       outcome.ref = std::move(entry.mapped().ref);
-      deliveries_.deliver(entry.mapped().promise, fine ? outcome : lost());
+      conclude(entry.mapped().promise, fine ? outcome : lost());
     }
     if (fine || std::exchange(output_lost_, true))
       return;
@@ -544,10 +591,15 @@ console_handle spawn_console(caf::actor_system& system, console_deps deps,
     deps.port = make_console_thread({options.interactive, options.input_fd,
                                      options.output_fd, options.error_fd});
   }
+  auto alive = std::make_shared<std::atomic<bool>>(true);
+  options.alive = alive;
   auto actor = kit::spawn_stateful<console_actor, console_state>(
     system, std::move(deps), std::move(options));
-  return {actor, [actor] {
+  return {actor, [actor, alive] {
+            if (!*alive)
+              return false;
             caf::anon_send(actor, atom::cancel_v);
+            return true;
           }};
 }
 

@@ -4,10 +4,12 @@
 #include "adapters/console/console_port.hpp"
 #include "messages/identity/workspace.hpp"
 #include "messages/interfaces/files.hpp"
+#include "messages/interfaces/metrics.hpp"
 #include "messages/interfaces/node.hpp"
 #include "messages/interfaces/office.hpp"
 #include "messages/ports/wall_clock.hpp"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -38,6 +40,8 @@ struct console_options {
   bool show_warnings = true;
   /// Gets every log line while `show_warnings` holds; may be empty.
   kit::log::line_sink log_tee;
+  /// Set by spawn_console; false once the console has ended.
+  std::shared_ptr<std::atomic<bool>> alive;
 };
 
 /// What the console stands on.
@@ -47,6 +51,8 @@ struct console_deps {
   files_actor files;
   workspace ws;
   std::shared_ptr<const wall_clock> wall;
+  /// Empty: nothing is counted.
+  metrics_actor metrics;
   /// Streams; empty = the descriptors of the options and a thread of its own.
   std::shared_ptr<console_port> port;
 };
@@ -55,9 +61,9 @@ struct console_deps {
 struct console_handle {
   adapter_service_actor service;
   /// What SIGINT means here: ends the running turn, or else begins the
-  /// shutdown. May be called from any thread; void after the console's end.
+  /// shutdown. May be called from any thread; false after the console's end.
   /// Drop it before the actor system.
-  std::function<void()> interrupt;
+  std::function<bool()> interrupt;
 };
 
 /// Spawns the adapter and transport of the console platform. Start it through

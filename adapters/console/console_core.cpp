@@ -189,6 +189,8 @@ console_effects console_core::closed(const std::string& id) {
   for (auto& [name, place] : conversations_)
     if (place.offered && place.offered->id == id)
       place.offered->closed = true;
+  if (id == stopping_other_)
+    stopping_other_.clear();
   auto entry = open_.find(id);
   if (entry == open_.end())
     return out;
@@ -212,16 +214,47 @@ console_effects console_core::interrupt(int64_t now_ms) {
        ++entry)
     if (running(entry->second))
       target = entry->second;
-  if (target.empty() || draining_) {
-    // Also when the end waits for work that an earlier run left.
-    ended_ = true;
-    if (!std::exchange(interrupted_, true))
-      out.push_back(effect::shutdown{"interrupt", false});
+  if (!target.empty() && !draining_) {
+    conversations_[target].stopping = true;
+    out.push_back(effect::submit{target, ids_.next(now_ms), "stop"});
     return out;
   }
-  conversations_[target].stopping = true;
-  out.push_back(effect::submit{target, ids_.next(now_ms), "stop"});
+  auto again =
+    asked_to_stop_ || !stopping_other_.empty() || interrupted_
+    || std::any_of(conversations_.begin(), conversations_.end(),
+                   [](const auto& entry) { return entry.second.stopping; });
+  if (again || draining_) {
+    end_by_interrupt(out);
+    return out;
+  }
+  asked_to_stop_ = true;
+  effect::stop_any ask{{current_}};
+  for (const auto& name : met_)
+    if (name != current_)
+      ask.names.push_back(name);
+  out.push_back(std::move(ask));
   return out;
+}
+
+void console_core::met(const std::string& name) {
+  if (met_.size() < limits::console_visible_messages)
+    met_.insert(name);
+}
+
+console_effects console_core::stop_answered(const std::string& message_id) {
+  console_effects out;
+  asked_to_stop_ = false;
+  stopping_other_ = message_id;
+  if (message_id.empty())
+    end_by_interrupt(out);
+  return out;
+}
+
+// Also when the end waits for work that an earlier run left.
+void console_core::end_by_interrupt(console_effects& out) {
+  ended_ = true;
+  if (!std::exchange(interrupted_, true))
+    out.push_back(effect::shutdown{"interrupt", false});
 }
 
 console_effects console_core::end_of_input() {

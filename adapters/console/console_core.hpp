@@ -30,6 +30,12 @@ struct submit {
   std::string id;
   std::string text;
 };
+/// Stop a turn that the console did not ask for (one that a restart resumed):
+/// ask the offices for these conversations, one after the other, until one has
+/// a turn; answer with stop_answered.
+struct stop_any {
+  std::vector<std::string> names;
+};
 /// Call retry_due after this time.
 struct retry {
   std::string name;
@@ -58,8 +64,9 @@ struct shutdown {
 } // namespace effect
 
 using console_effect =
-  std::variant<effect::read_log, effect::submit, effect::retry, effect::say,
-               effect::allow, effect::prompt, effect::shutdown>;
+  std::variant<effect::read_log, effect::submit, effect::stop_any,
+               effect::retry, effect::say, effect::allow, effect::prompt,
+               effect::shutdown>;
 
 using console_effects = std::vector<console_effect>;
 
@@ -75,8 +82,14 @@ public:
   console_effects start();
   console_effects line(const raw_line& input, int64_t now_ms);
   console_effects end_of_input();
-  /// ^C or SIGINT: stops a running turn, else ends the program.
+  /// ^C or SIGINT: stops a running turn, also one of an earlier run; else, and
+  /// when it comes again, ends the program.
   console_effects interrupt(int64_t now_ms);
+  /// @param message_id message whose turn is being stopped; empty: none was
+  ///   found
+  console_effects stop_answered(const std::string& message_id);
+  /// Something was printed for a conversation.
+  void met(const std::string& name);
   /// @param ids message ids in the tail of the chat log
   console_effects log_read(const std::string& name,
                            const std::vector<std::string>& ids, int64_t now_ms);
@@ -131,12 +144,19 @@ private:
            bool when_settled = false);
   conversation& enter(console_effects& out, const std::string& name);
   bool has_open(const std::string& name) const;
+  void end_by_interrupt(console_effects& out);
 
   bool interactive_;
   std::string current_;
   std::map<std::string, conversation> conversations_;
   /// Open message → its conversation.
   std::map<std::string, std::string> open_;
+  /// Conversations that something was printed for, at most
+  /// limits::console_visible_messages.
+  std::set<std::string> met_;
+  /// A stop of an earlier run's turn is asked for, or under way: its message.
+  bool asked_to_stop_ = false;
+  std::string stopping_other_;
   /// Messages whose line was cut.
   std::set<std::string> cut_;
   message_ids ids_;

@@ -12,9 +12,9 @@
 namespace bureau::models {
 
 call_report::call_report(metrics_actor metrics, std::string provider,
-                         std::string model)
+                         std::string model, int64_t context_window)
   : metrics_(std::move(metrics)), provider_(std::move(provider)),
-    model_(std::move(model)) {
+    model_(std::move(model)), context_window_(context_window) {
 }
 
 void call_report::begin(caf::scheduled_actor* self) {
@@ -47,6 +47,12 @@ void call_report::end(const stream_end& end) {
   add(metric::llm_tokens, {provider_, model_, "cache_write"},
       spent.cache_write);
   add(metric::llm_cost, {provider_, model_}, spent.cost_total_micro);
+  auto held = spent.input + spent.cache_read + spent.cache_write + spent.output;
+  if (held > 0 && context_window_ > 0)
+    caf::anon_send(metrics_, atom::observe_v,
+                   metric_sample{metric::context_utilization,
+                                 {provider_, model_},
+                                 held * 1'000'000 / context_window_});
 }
 
 void call_report::add(metric id, std::vector<std::string> labels,

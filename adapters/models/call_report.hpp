@@ -12,12 +12,14 @@
 namespace bureau::models {
 
 /// What one model call tells the log and the metrics (decision B14): the call
-/// by outcome, its tokens and cost, and the time to the first token. Without a
-/// metrics actor nothing is counted. No label holds more than names of the
-/// catalogue.
+/// by outcome, its tokens and cost, how full the context was, and the time to
+/// the first token. Without a metrics actor nothing is counted. No label holds
+/// more than names of the catalogue.
 class call_report {
 public:
-  call_report(metrics_actor metrics, std::string provider, std::string model);
+  /// @param context_window tokens; 0: unknown, nothing is told about it
+  call_report(metrics_actor metrics, std::string provider, std::string model,
+              int64_t context_window);
 
   /// The call begins; the time to the first token counts from here.
   void begin(caf::scheduled_actor* self);
@@ -34,6 +36,7 @@ private:
   metrics_actor metrics_;
   std::string provider_;
   std::string model_;
+  int64_t context_window_;
   std::chrono::steady_clock::time_point began_;
   bool first_seen_ = false;
 };

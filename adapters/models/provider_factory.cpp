@@ -51,7 +51,8 @@ model_call_actor dispatch(caf::actor_system& system, const shared_parts& parts,
                           const model_request& request,
                           const model_sink_actor& sink) {
   const auto& model = request.choice.model;
-  call_report report{parts.metrics, model.provider, model.id};
+  call_report report{parts.metrics, model.provider, model.id,
+                     model.context_window};
   if (model.api == "openai-completions")
     return start<openai_completions_stream>(system, parts, request, sink,
                                             build_openai_completions,

@@ -118,7 +118,8 @@ conversation_event parse_event(const bj::object& line, const bj::object& ev) {
       if (auto object = entry.if_object())
         event.attachments.push_back({json::text_or_empty(*object, "name"),
                                      json::text_or_empty(*object, "localPath"),
-                                     json::text_or_empty(*object, "ref")});
+                                     json::text_or_empty(*object, "ref"),
+                                     {}});
   return event;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/interfaces/history_window.hpp"
 #include "messages/interfaces/model.hpp"
 
 #include <caf/typed_actor.hpp>
@@ -82,14 +83,16 @@ struct prompt_request {
   model_choice choice;
   std::vector<tool_binding> tools;
   run_budget budget;
+  /// How much of the chat log may enter the session before the run.
+  history_window history;
   std::string platform;
   /// The cause and the user message are already in the session (attempt 2).
   bool resume = false;
 };
 
 BUREAU_INSPECT(prompt_request, x.run, x.message_id, x.text, x.images,
-               x.system_prompt, x.choice, x.tools, x.budget, x.platform,
-               x.resume);
+               x.system_prompt, x.choice, x.tools, x.budget, x.history,
+               x.platform, x.resume);
 
 /// How a run settled.
 struct prompt_outcome {

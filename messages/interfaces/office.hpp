@@ -63,6 +63,30 @@ struct delivery_key {
 BUREAU_INSPECT(delivery_key, x.conversation, x.message_id, x.run, x.part, x.op,
                x.ref);
 
+/// Asks for the end of a conversation's current turn (decision A5).
+struct stop_request {
+  office_address conversation;
+  /// Session whose turn is meant; empty: any of the conversation, the one that
+  /// began last.
+  std::string session_key;
+  /// Where "Stopping…" and "Stopped." go.
+  json_text target;
+  friend bool operator==(const stop_request&, const stop_request&) = default;
+};
+
+BUREAU_INSPECT(stop_request, x.conversation, x.session_key, x.target);
+
+/// What a stop found.
+struct stop_report {
+  /// There was a current turn; its end has begun.
+  bool found = false;
+  std::string session_key;
+  std::string message_id;
+  friend bool operator==(const stop_report&, const stop_report&) = default;
+};
+
+BUREAU_INSPECT(stop_report, x.found, x.session_key, x.message_id);
+
 /// State of the whole runtime for inspection and metrics.
 struct runtime_snapshot {
   uint64_t offices_known = 0;
@@ -108,6 +132,12 @@ using offices_actor = caf::typed_actor<
   // shutting_down.
   caf::replies_to<atom::intake, intake_request>::with<intake_reply>,
   caf::replies_to<atom::may_send, delivery_key>::with<caf::ok_atom>,
+  // Ends the current turn of a conversation, as its magic word does.
+  caf::replies_to<atom::stop, stop_request>::with<stop_report>,
+  // The environment of one conversation, or of all, has changed: runners are
+  // made anew. Answers the number of sessions that were told.
+  caf::replies_to<atom::renew, office_address>::with<uint64_t>,
+  caf::replies_to<atom::renew>::with<uint64_t>,
   // An adapter's outbox is ready: unfinished entries of its platform resume.
   caf::replies_to<atom::attach, platform_id,
                   transport_actor>::with<caf::ok_atom>,
@@ -120,6 +150,8 @@ using offices_actor = caf::typed_actor<
 using office_actor = caf::typed_actor<
   caf::replies_to<atom::intake, intake_request>::with<intake_reply>,
   caf::replies_to<atom::may_send, delivery_key>::with<caf::ok_atom>,
+  caf::replies_to<atom::stop, stop_request>::with<stop_report>,
+  caf::replies_to<atom::renew>::with<uint64_t>,
   caf::reacts_to<atom::attach, transport_actor>,
   caf::replies_to<atom::describe>::with<runtime_snapshot>,
   caf::replies_to<atom::drain, drain_phase>::with<drain_report>,
@@ -128,6 +160,7 @@ using office_actor = caf::typed_actor<
   caf::replies_to<atom::run, turn_started>::with<caf::ok_atom>,
   caf::replies_to<atom::produced, turn_produced>::with<caf::ok_atom>,
   caf::replies_to<atom::failed, turn_dead>::with<caf::ok_atom>,
+  caf::reacts_to<atom::notice, posted_notice>,
   caf::reacts_to<atom::settled, session_snapshot>>;
 
 /// A conversation in the registry.
@@ -164,6 +197,8 @@ CAF_BEGIN_TYPE_ID_BLOCK(bureau_office, bureau::type_ids::office)
 CAF_ADD_TYPE_ID(bureau_office, (bureau::intake_request))
 CAF_ADD_TYPE_ID(bureau_office, (bureau::intake_reply))
 CAF_ADD_TYPE_ID(bureau_office, (bureau::delivery_key))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::stop_request))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::stop_report))
 CAF_ADD_TYPE_ID(bureau_office, (bureau::runtime_snapshot))
 CAF_ADD_TYPE_ID(bureau_office, (bureau::drain_report))
 CAF_ADD_TYPE_ID(bureau_office, (bureau::delivery_gate_actor))

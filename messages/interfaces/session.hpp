@@ -17,10 +17,12 @@ struct attachment {
   std::string name;
   std::string local_path;
   std::string ref;
+  /// Why it could not be saved; empty: it was, or nobody has tried yet.
+  std::string fault;
   friend bool operator==(const attachment&, const attachment&) = default;
 };
 
-BUREAU_INSPECT(attachment, x.name, x.local_path, x.ref);
+BUREAU_INSPECT(attachment, x.name, x.local_path, x.ref, x.fault);
 
 /// The platform-neutral trigger of a turn (core interface seed, section 2).
 struct conversation_event {
@@ -121,6 +123,19 @@ struct turn_dead {
 
 BUREAU_INSPECT(turn_dead, x.session_key, x.message_id, x.why, x.told);
 
+/// A notice of ours that the platform shows: a line of the chat log.
+struct posted_notice {
+  std::string session_key;
+  /// Message that it belongs to.
+  std::string message_id;
+  /// Platform id of the notice itself.
+  std::string ref;
+  std::string text;
+  friend bool operator==(const posted_notice&, const posted_notice&) = default;
+};
+
+BUREAU_INSPECT(posted_notice, x.session_key, x.message_id, x.ref, x.text);
+
 /// State of a session for inspection and for the owner's table.
 struct session_snapshot {
   std::string session_key;
@@ -146,6 +161,8 @@ using turn_owner_actor = caf::typed_actor<
   caf::replies_to<atom::produced, turn_produced>::with<caf::ok_atom>,
   // Records `dead`.
   caf::replies_to<atom::failed, turn_dead>::with<caf::ok_atom>,
+  // Something was said besides the answers.
+  caf::reacts_to<atom::notice, posted_notice>,
   // A session changed state.
   caf::reacts_to<atom::settled, session_snapshot>>;
 
@@ -171,6 +188,9 @@ using session_actor = caf::typed_actor<
   // answers when that is done. What waits runs in the fresh one. Send it
   // urgently. Errors: those of the store's reset.
   caf::replies_to<atom::reset>::with<caf::ok_atom>,
+  // Lets the runner go, at once or at the end of the running turn: the next
+  // turn finds sandbox, settings and files anew.
+  caf::reacts_to<atom::renew>,
   caf::replies_to<atom::describe>::with<session_snapshot>,
   // Answered when the phase holds for this session.
   caf::replies_to<atom::drain, drain_phase>::with<caf::ok_atom>>;
@@ -288,6 +308,19 @@ BUREAU_INSPECT(session_context, x.session_id, x.path, x.leaf, x.messages,
                x.entry_ids, x.provider, x.model, x.thinking_level,
                x.active_tools, x.handled_messages, x.thread_root);
 
+/// Moves the place of the next entry (session note, 10.9).
+struct session_branch {
+  /// Entry that the next one hangs under; empty: a new root.
+  std::string target;
+  /// Members of a branch_summary entry that is appended there (summary,
+  /// details); empty: none.
+  json_text summary;
+  friend bool operator==(const session_branch&,
+                         const session_branch&) = default;
+};
+
+BUREAU_INSPECT(session_branch, x.target, x.summary);
+
 /// Facts about one message in a session, for the boot rules of the ledger.
 struct cause_report {
   /// A run cause for the message is recorded.
@@ -312,6 +345,14 @@ using session_store_actor = caf::typed_actor<
   caf::replies_to<atom::append, session_append>::with<std::vector<std::string>>,
   // The context again, from the current leaf.
   caf::replies_to<atom::load>::with<session_context>,
+  // Moves the leaf and answers the context from there. Errors: not_ready,
+  // not_found (no such entry), disk, shutting_down.
+  caf::replies_to<atom::branch, session_branch>::with<session_context>,
+  // Whether the key has a session on the disk.
+  caf::replies_to<atom::exists>::with<bool>,
+  // Makes sure that a thread has its file, without history; answers its path,
+  // or nothing for a top-level key. Errors: corrupt, denied, disk.
+  caf::replies_to<atom::ensure>::with<std::string>,
   // What the file says about a message; opens read-only if need be.
   caf::replies_to<atom::locate, std::string>::with<cause_report>,
   // Starts a fresh session for the key; the old file is kept (top level) or
@@ -329,6 +370,7 @@ CAF_ADD_TYPE_ID(bureau_session, (bureau::stop_turn))
 CAF_ADD_TYPE_ID(bureau_session, (bureau::turn_started))
 CAF_ADD_TYPE_ID(bureau_session, (bureau::turn_produced))
 CAF_ADD_TYPE_ID(bureau_session, (bureau::turn_dead))
+CAF_ADD_TYPE_ID(bureau_session, (bureau::posted_notice))
 CAF_ADD_TYPE_ID(bureau_session, (bureau::session_snapshot))
 CAF_ADD_TYPE_ID(bureau_session, (bureau::turn_owner_actor))
 CAF_ADD_TYPE_ID(bureau_session, (bureau::drain_phase))
@@ -339,6 +381,7 @@ CAF_ADD_TYPE_ID(bureau_session, (bureau::runner_actor))
 CAF_ADD_TYPE_ID(bureau_session, (bureau::session_append))
 CAF_ADD_TYPE_ID(bureau_session, (bureau::session_open))
 CAF_ADD_TYPE_ID(bureau_session, (bureau::session_context))
+CAF_ADD_TYPE_ID(bureau_session, (bureau::session_branch))
 CAF_ADD_TYPE_ID(bureau_session, (bureau::cause_report))
 CAF_ADD_TYPE_ID(bureau_session, (bureau::session_store_actor))
 CAF_ADD_TYPE_ID(bureau_session, (std::vector<std::string>))

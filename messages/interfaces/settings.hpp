@@ -2,21 +2,11 @@
 
 #include "messages/identity/office_address.hpp"
 #include "messages/interfaces/harness.hpp"
+#include "messages/interfaces/history_window.hpp"
 #include "messages/limits.hpp"
 #include "messages/model/model_descriptor.hpp"
 
 namespace bureau {
-
-/// How much of the chat log enters a session (settings `history.*`).
-struct history_window {
-  int64_t recent_days = limits::history_recent_days;
-  size_t messages = limits::history_messages;
-  size_t thread_seed = limits::history_thread_seed;
-  friend bool operator==(const history_window&,
-                         const history_window&) = default;
-};
-
-BUREAU_INSPECT(history_window, x.recent_days, x.messages, x.thread_seed);
 
 /// Settings that one run needs, layered and checked.
 struct run_settings {

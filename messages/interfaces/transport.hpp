@@ -89,6 +89,25 @@ struct closed_entry {
 BUREAU_INSPECT(closed_entry, x.conversation, x.session_key, x.message_id,
                x.outcome);
 
+/// A file that came with a message, to be brought to a path of this machine.
+struct attachment_fetch {
+  office_address conversation;
+  std::string message_id;
+  /// Name of the file for the adapter that announced it, and for people.
+  std::string ref;
+  std::string name;
+  /// Where the bytes go: below the workspace root, in a directory that exists,
+  /// under a name that is free.
+  std::string root;
+  std::string path;
+  uint64_t max_bytes = 0;
+  friend bool operator==(const attachment_fetch&,
+                         const attachment_fetch&) = default;
+};
+
+BUREAU_INSPECT(attachment_fetch, x.conversation, x.message_id, x.ref, x.name,
+               x.root, x.path, x.max_bytes);
+
 /// What a transport can do.
 struct transport_info {
   platform_id platform = platform_id::console;
@@ -116,6 +135,9 @@ using transport_actor = caf::typed_actor<
   // Drops every queued operation of a run but its control notices, and what of
   // it comes later; a final that comes later is judged by its gate alone.
   caf::reacts_to<atom::drop, std::string>,
+  // Brings a file of an accepted message; answers its size. Errors: too_large,
+  // not_found, transport, disk, denied, shutting_down.
+  caf::replies_to<atom::fetch, attachment_fetch>::with<uint64_t>,
   // An accepted message of this platform is closed for good.
   caf::reacts_to<atom::closed, closed_entry>,
   caf::replies_to<atom::config>::with<transport_info>>;
@@ -152,6 +174,7 @@ CAF_ADD_TYPE_ID(bureau_transport, (bureau::office_address))
 CAF_ADD_TYPE_ID(bureau_transport, (bureau::outbound))
 CAF_ADD_TYPE_ID(bureau_transport, (bureau::delivered))
 CAF_ADD_TYPE_ID(bureau_transport, (bureau::closed_entry))
+CAF_ADD_TYPE_ID(bureau_transport, (bureau::attachment_fetch))
 CAF_ADD_TYPE_ID(bureau_transport, (bureau::transport_info))
 CAF_ADD_TYPE_ID(bureau_transport, (bureau::transport_actor))
 CAF_ADD_TYPE_ID(bureau_transport, (bureau::final_answer))

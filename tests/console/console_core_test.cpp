@@ -15,6 +15,12 @@ struct effect_name {
   std::string operator()(const effect::submit& x) {
     return "submit " + x.name + " " + x.id + " " + x.text.substr(0, 20);
   }
+  std::string operator()(const effect::stop_any& x) {
+    std::string result = "stop any of";
+    for (const auto& name : x.names)
+      result += " " + name;
+    return result;
+  }
   std::string operator()(const effect::retry& x) {
     return "retry " + x.name + " " + std::to_string(x.delay_ms);
   }
@@ -216,14 +222,35 @@ TEST_CASE("an interrupt stops a running turn, a second one ends the program") {
 TEST_CASE("an interrupt ends a program that waits for an earlier run's work") {
   auto core = ready(false);
   CHECK(told(core.end_of_input()) == "shutdown end of input");
-  CHECK(told(core.interrupt(now)) == "shutdown interrupt");
+  CHECK(told(core.interrupt(now)) == "stop any of local");
+  CHECK(told(core.stop_answered({})) == "shutdown interrupt");
   CHECK(core.interrupt(now).empty());
+}
+
+TEST_CASE("an interrupt stops a turn that a restart resumed") {
+  auto core = ready(true);
+  core.met("lab");
+  CHECK(told(core.interrupt(now)) == "stop any of local lab");
+  SUBCASE("a second one ends the program") {
+    CHECK(core.stop_answered("m7").empty());
+    CHECK(told(core.interrupt(now)) == "shutdown interrupt");
+  }
+  SUBCASE("a second one does not wait for the answer to the first") {
+    CHECK(told(core.interrupt(now)) == "shutdown interrupt");
+    CHECK(core.stop_answered({}).empty());
+  }
+  SUBCASE("once that turn has ended, the next one may be stopped") {
+    core.stop_answered("m7");
+    core.closed("m7");
+    CHECK(told(core.interrupt(now)) == "stop any of local lab");
+  }
 }
 
 TEST_CASE("an interrupt by state") {
   SUBCASE("nothing runs") {
     auto core = ready(true);
-    CHECK(told(core.interrupt(now)) == "shutdown interrupt");
+    CHECK(told(core.interrupt(now)) == "stop any of local");
+    CHECK(told(core.stop_answered({})) == "shutdown interrupt");
   }
   SUBCASE("after the stopped turn has closed, the next one can be stopped") {
     auto core = ready(true);

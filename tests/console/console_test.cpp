@@ -23,6 +23,9 @@ namespace {
 struct offices_script {
   std::vector<intake_request> intakes;
   std::deque<caf::error> failures;
+  std::vector<stop_request> stops;
+  /// Whether a turn runs when a stop comes.
+  bool runs = false;
   std::vector<delivery_key> gates;
   std::deque<caf::error> refusals;
   transport_actor attached;
@@ -68,6 +71,13 @@ struct scripted_offices_state {
           return failure;
         return caf::ok_atom_v;
       },
+      [this](atom::stop, const stop_request& request) {
+        script->stops.push_back(request);
+        return stop_report{script->runs, request.conversation.conversation_id,
+                           "m"};
+      },
+      [](atom::renew, const office_address&) { return uint64_t{0}; },
+      [](atom::renew) { return uint64_t{0}; },
       [this](atom::attach, platform_id,
              const transport_actor& transport) -> caf::result<caf::ok_atom> {
         if (script->attach_failure)
@@ -524,7 +534,7 @@ TEST_CASE_FIXTURE(console_world, "a pipe wants finals only") {
     [](const transport_info& info) {
       CHECK(info.platform == platform_id::console);
       CHECK_FALSE(info.streaming);
-      CHECK_FALSE(info.show_activity);
+      CHECK(info.show_activity);
     },
     [](const caf::error&) { FAIL("no answer"); }, atom::config_v);
 }
@@ -632,6 +642,34 @@ TEST_CASE_FIXTURE(terminal_world,
   handle.interrupt();
   settle();
   CHECK(*shutdowns == lines{"console: interrupt"});
+}
+
+TEST_CASE_FIXTURE(terminal_world, "^C stops a turn that a restart resumed") {
+  start();
+  offices->runs = true;
+  CHECK(handle.interrupt());
+  settle();
+  REQUIRE(offices->stops.size() == 1);
+  CHECK(offices->stops[0].conversation.conversation_id == "local");
+  CHECK(shutdowns->empty());
+  handle.interrupt();
+  settle();
+  CHECK(*shutdowns == lines{"console: interrupt"});
+}
+
+TEST_CASE_FIXTURE(terminal_world, "^C without a turn ends the program") {
+  start();
+  CHECK(handle.interrupt());
+  settle();
+  CHECK(offices->stops.size() == 1);
+  CHECK(*shutdowns == lines{"console: interrupt"});
+}
+
+TEST_CASE_FIXTURE(terminal_world, "a console that has ended takes no ^C") {
+  start();
+  caf::anon_send_exit(handle.service, caf::exit_reason::kill);
+  settle();
+  CHECK_FALSE(handle.interrupt());
 }
 
 // -- terminals and the log ----------------------------------------------------

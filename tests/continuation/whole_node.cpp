@@ -54,6 +54,9 @@ public:
         return deliver(operation);
       },
       [](atom::drop, const std::string&) {},
+      [](atom::fetch, const attachment_fetch&) -> caf::result<uint64_t> {
+        return make_failure(errc::not_found, "no such file");
+      },
       [](atom::closed, const closed_entry&) {},
       [](atom::config) {
         transport_info info;

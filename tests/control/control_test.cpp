@@ -84,6 +84,9 @@ struct fake_offices_state : neighbour<offices_actor, fake_offices_state> {
       [](atom::may_send, const delivery_key&) -> caf::result<caf::ok_atom> {
         return caf::ok_atom_v;
       },
+      [](atom::stop, const stop_request&) { return stop_report{}; },
+      [](atom::renew, const office_address&) { return uint64_t{0}; },
+      [](atom::renew) { return uint64_t{0}; },
       [](atom::attach, platform_id, const transport_actor&)
         -> caf::result<caf::ok_atom> { return caf::ok_atom_v; },
       [this](atom::describe) {

@@ -172,31 +172,14 @@ TEST_CASE_FIXTURE(harness_world, "two prompts see each other's messages") {
   CHECK(session->opens == std::vector<std::string>{"m1", "m2"});
 }
 
-TEST_CASE_FIXTURE(harness_world, "the history reaches as far as the settings "
-                                 "say") {
-  run_settings found;
-  found.history = {3, 7, 1};
-  auto answers = true;
-  settings_actor twin = system->spawn([&]() -> settings_actor::behavior_type {
-    return {
-      [&](atom::resolve, const office_address&) -> caf::result<run_settings> {
-        if (answers)
-          return found;
-        return make_failure(errc::bad_config, "the file is bad");
-      },
-      [](atom::status) { return status_line{}; },
-    };
-  });
-  settings = twin;
-  model.push(says("one")).push(says("two"));
+TEST_CASE_FIXTURE(harness_world, "the history reaches as far as the prompt "
+                                 "says") {
+  model.push(says("one"));
   start();
-  CHECK(prompt("hi")->outcome);
+  auto narrow = request("hi");
+  narrow.history = {3, 7, 1};
+  CHECK(prompt(narrow)->outcome);
   CHECK(session->reach == history_window{3, 7, 1});
-  // Settings that went bad since the run began do not fail it.
-  answers = false;
-  CHECK(prompt("again")->outcome);
-  CHECK(session->reach == history_window{});
-  self->send_exit(twin, caf::exit_reason::user_shutdown);
 }
 
 TEST_CASE_FIXTURE(harness_world, "a resumed run does not repeat its message") {

@@ -84,7 +84,6 @@ void harness_world::start() {
   services.clock = wall;
   services.chance = std::make_shared<no_chance>();
   services.metrics = metrics;
-  services.settings = settings;
   harness_args args;
   args.place.key = "v1-console-1";
   args.session_key = "1";

@@ -59,7 +59,6 @@ public:
   harness_listener_actor listener;
   metrics_actor metrics;
   /// Asked for the reach of the history; empty unless a test sets it.
-  settings_actor settings;
   harness_actor subject;
 };
 

@@ -5,6 +5,7 @@
 #include "messages/model/error_text.hpp"
 #include "tests/models/model_support.hpp"
 #include "tests/support/fake_http.hpp"
+#include "tests/support/metric_recorder.hpp"
 #include "tests/support/node_fixture.hpp"
 
 #include <caf/all.hpp>
@@ -644,6 +645,9 @@ TEST_CASE_FIXTURE(call_story, "a call is measured") {
         == std::vector<int64_t>{5});
   CHECK(values(metric::llm_cost, {"lab", "tiny"})
         == std::vector<int64_t>{12 + 14});
+  // 12 read, 7 written and 5 cached of 128 000, in millionths.
+  CHECK(values(metric::context_utilization, {"lab", "tiny"})
+        == std::vector<int64_t>{187});
   CHECK(gone());
 }
 

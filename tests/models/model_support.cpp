@@ -35,29 +35,6 @@ struct recorder_state {
   }
 };
 
-struct metric_recorder_state {
-  metrics_actor::stateful_pointer<metric_recorder_state> self;
-  std::shared_ptr<std::vector<metric_sample>> seen;
-  static inline const char* name = "metric_recorder";
-
-  explicit metric_recorder_state(
-    metrics_actor::stateful_pointer<metric_recorder_state> me)
-    : self(me) {}
-
-  void init(std::shared_ptr<std::vector<metric_sample>> target) {
-    seen = std::move(target);
-  }
-
-  metrics_actor::behavior_type make_behavior() {
-    return {
-      [this](atom::add, const metric_sample& x) { seen->push_back(x); },
-      [this](atom::observe, const metric_sample& x) { seen->push_back(x); },
-      [this](atom::gauge, const metric_sample& x) { seen->push_back(x); },
-      [](atom::scrape) { return std::string{}; },
-    };
-  }
-};
-
 } // namespace
 
 std::string sink_record::text() const {
@@ -72,12 +49,6 @@ model_sink_actor spawn_recorder(caf::actor_system& system,
                                 std::shared_ptr<sink_record> record) {
   return kit::spawn_stateful<model_sink_actor, recorder_state>(
     system, std::move(record));
-}
-
-metrics_actor spawn_metric_recorder(
-  caf::actor_system& system, std::shared_ptr<std::vector<metric_sample>> seen) {
-  return kit::spawn_stateful<metrics_actor, metric_recorder_state>(
-    system, std::move(seen));
 }
 
 model_request lab_request(std::string api) {

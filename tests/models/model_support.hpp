@@ -25,10 +25,6 @@ struct sink_record {
 model_sink_actor spawn_recorder(caf::actor_system& system,
                                 std::shared_ptr<sink_record> record);
 
-/// Every sample that was added, observed or set.
-metrics_actor spawn_metric_recorder(
-  caf::actor_system& system, std::shared_ptr<std::vector<metric_sample>> seen);
-
 /// A request to lab/tiny at a loopback address.
 model_request lab_request(std::string api);
 

@@ -124,7 +124,7 @@ struct swept_world : office_world {
     auto lines = log();
     return static_cast<size_t>(
       std::count_if(lines.begin(), lines.end(), [&](const log_record& line) {
-        return line.reply_to == id;
+        return line.reply_to == id && !line.session_key.empty();
       }));
   }
 

@@ -99,6 +99,8 @@ struct owner_state {
     return {
       [](atom::intake, const intake_request&) { return intake_reply{}; },
       [](atom::may_send, const delivery_key&) { return caf::ok_atom_v; },
+      [](atom::stop, const stop_request&) { return stop_report{}; },
+      [](atom::renew) { return uint64_t{0}; },
       [](atom::attach, const transport_actor&) {},
       [this](atom::describe) {
         (*action)();
@@ -108,6 +110,7 @@ struct owner_state {
       [](atom::run, const turn_started&) { return caf::ok_atom_v; },
       [](atom::produced, const turn_produced&) { return caf::ok_atom_v; },
       [](atom::failed, const turn_dead&) { return caf::ok_atom_v; },
+      [](atom::notice, const posted_notice&) {},
       [](atom::settled, const session_snapshot&) {},
       [](atom::dispose) { return true; },
       [](atom::dispose, const std::string&) {},

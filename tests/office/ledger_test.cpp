@@ -75,7 +75,7 @@ TEST_CASE("every kind of ledger line round-trips") {
   full.event.user_name = "Ann";
   full.event.origin = turn_origin::event;
   full.event.kind = conversation_kind::shared;
-  full.event.attachments = {{"a.txt", "k/attachments/a.txt", "ref-1"}};
+  full.event.attachments = {{"a.txt", "k/attachments/a.txt", "ref-1", {}}};
   full.event.sent_ms = 12;
   full.event.from_bot = true;
   full.event.bot_id = "B1";
@@ -117,7 +117,7 @@ TEST_CASE("every kind of ledger line round-trips") {
 
 TEST_CASE("the fields of an accepted line are those of the format") {
   auto record = line("m1", accepted);
-  record.event.attachments = {{"a", "", "r"}};
+  record.event.attachments = {{"a", "", "r", {}}};
   CHECK(
     print_ledger_line(record)
     == R"({"v":1,"at":"2026-01-01T00:00:00.000Z","id":"m1","st":"accepted",)"

@@ -406,7 +406,23 @@ TEST_CASE("stop without a turn says so to whoever addressed it") {
   aside.magic_addressed = false;
   CHECK(node.offer(aside) == "stopped");
   CHECK(world.shown.size() == 1);
-  CHECK(world.log().size() == 2);
+  CHECK(world.log().size() == 3);
+}
+
+// What the bot says besides its answers is part of the conversation; the next
+// turn's history brings it to the model.
+TEST_CASE("a visible notice is a line of the chat log") {
+  office_world world;
+  office_node node{world};
+  node.say("s1", "stop");
+  auto lines = world.log();
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[1].user == "bot");
+  CHECK(lines[1].from_bot);
+  CHECK(lines[1].text == "_Nothing running._");
+  CHECK(lines[1].reply_to == "s1");
+  CHECK(lines[1].session_key.empty());
+  CHECK_FALSE(lines[1].ts.empty());
 }
 
 TEST_CASE("stop closes a turn that no session has yet") {

@@ -46,6 +46,9 @@ struct gate_transport_state {
       [this](atom::drop, const std::string& run) {
         script->dropped.push_back(run);
       },
+      [](atom::fetch, const attachment_fetch&) -> caf::result<uint64_t> {
+        return make_failure(errc::not_found, "no such file");
+      },
       [this](atom::closed, const closed_entry& entry) {
         script->closed.push_back(entry);
       },
@@ -142,6 +145,7 @@ struct scripted_session_state {
           return script->reset_failure;
         return caf::ok_atom_v;
       },
+      [this](atom::renew) { ++script->renewals; },
       [this](atom::describe) {
         session_snapshot snapshot;
         snapshot.session_key = args.session_key;
@@ -213,6 +217,9 @@ struct scripted_store_state {
         report.worked = world->worked.contains(id);
         return report;
       },
+      [](atom::branch, const session_branch&) { return session_context{}; },
+      [](atom::exists) { return true; },
+      [](atom::ensure) { return std::string{}; },
       [](atom::reset, const session_open&) { return session_context{}; },
       [](atom::close) { return caf::ok_atom_v; },
     };

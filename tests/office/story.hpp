@@ -93,6 +93,7 @@ struct session_script {
   std::vector<stop_turn> stops;
   /// Keys that were to begin afresh.
   std::vector<std::string> resets;
+  size_t renewals = 0;
   caf::error reset_failure;
   std::vector<std::string> drains;
   std::map<std::string, session_actor> handles;

@@ -480,10 +480,10 @@ TEST_CASE_FIXTURE(runner_world, "images are shown, other files are named") {
   auto ticket = make_ticket("m1", "look");
   auto base = place.key + "/attachments/";
   ticket.event.attachments = {
-    {"a.png", base + "1_a.png", ""},
-    {"b.txt", base + "2_b.txt", ""},
-    {"c.jpg", base + "3_c.jpg", ""},
-    {"evil", "../../etc/passwd", ""},
+    {"a.png", base + "1_a.png", "", ""},
+    {"b.txt", base + "2_b.txt", "", ""},
+    {"c.jpg", base + "3_c.jpg", "", ""},
+    {"evil", "../../etc/passwd", "", ""},
   };
   executor.put("/workspace/" + base + "1_a.png", "foo");
   run(ticket);
@@ -499,7 +499,8 @@ TEST_CASE_FIXTURE(runner_world, "images are shown, other files are named") {
 TEST_CASE_FIXTURE(runner_world, "a model without eyes gets the file names") {
   settings->answer.choice.model.image_input = false;
   auto ticket = make_ticket("m1");
-  ticket.event.attachments = {{"a.png", place.key + "/attachments/a.png", ""}};
+  ticket.event.attachments = {
+    {"a.png", place.key + "/attachments/a.png", "", ""}};
   run(ticket);
   CHECK(harness->prompts[0].images.empty());
   CHECK(harness->prompts[0].text.find("/attachments/a.png")

@@ -61,6 +61,9 @@ struct memory_store_state {
       [this](atom::locate, const std::string& id) {
         return session->facts(id);
       },
+      [this](atom::branch, const session_branch&) { return load(); },
+      [](atom::exists) { return true; },
+      [](atom::ensure) { return std::string{}; },
       [this](atom::reset, const session_open&) { return reset(); },
       [this](atom::close) {
         session->is_open = false;

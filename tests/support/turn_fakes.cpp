@@ -65,6 +65,9 @@ struct recording_transport_state {
       [this](atom::drop, const std::string& run) {
         probe->dropped_runs.push_back(run);
       },
+      [](atom::fetch, const attachment_fetch&) -> caf::result<uint64_t> {
+        return make_failure(errc::not_found, "no such file");
+      },
       [this](atom::closed, const closed_entry& entry) {
         probe->closed.push_back(entry);
       },
@@ -123,6 +126,9 @@ struct recording_owner_state {
       [this](atom::produced, const turn_produced& fact) {
         probe->produced.push_back(fact);
         return answer(probe->produce_failures, probe->mute_produced);
+      },
+      [this](atom::notice, const posted_notice& fact) {
+        probe->notices.push_back(fact);
       },
       [this](atom::failed, const turn_dead& fact) {
         probe->dead.push_back(fact);

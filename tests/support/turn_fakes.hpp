@@ -42,6 +42,7 @@ struct owner_probe {
   std::vector<turn_started> started;
   std::vector<turn_produced> produced;
   std::vector<turn_dead> dead;
+  std::vector<posted_notice> notices;
   std::vector<session_snapshot> snapshots;
   /// Failures of the next requests of each kind; an empty error is a success.
   std::deque<caf::error> start_failures;

@@ -1,6 +1,7 @@
 #include "actors/kit/spawn_stateful.hpp"
 #include "actors/system/node.hpp"
 #include "actors/system/shutdown_core.hpp"
+#include "tests/support/metric_recorder.hpp"
 #include "tests/support/node_fixture.hpp"
 
 #include <caf/all.hpp>
@@ -52,6 +53,9 @@ struct scripted_offices_state {
       [](atom::may_send, const delivery_key&) -> caf::result<caf::ok_atom> {
         return caf::ok_atom_v;
       },
+      [](atom::stop, const stop_request&) { return stop_report{}; },
+      [](atom::renew, const office_address&) { return uint64_t{0}; },
+      [](atom::renew) { return uint64_t{0}; },
       [this](atom::attach, platform_id platform,
              const transport_actor&) -> caf::result<caf::ok_atom> {
         story->lines.push_back("attach " + to_string(platform));
@@ -127,6 +131,18 @@ struct node_story : test::node_fixture {
       *system, story, std::string{"portal"});
   adapter_service_actor adapter;
   node_control_actor node;
+  std::shared_ptr<std::vector<metric_sample>> samples =
+    std::make_shared<std::vector<metric_sample>>();
+
+  /// The last value of the gauge of a part; -1: it was never set.
+  int64_t up(const std::string& component) const {
+    int64_t result = -1;
+    for (const auto& sample : *samples)
+      if (sample.id == metric::component_up
+          && sample.labels == std::vector<std::string>{component})
+        result = sample.value;
+    return result;
+  }
 
   void boot(bool with_adapter = true) {
     system::node_plan plan;
@@ -135,6 +151,7 @@ struct node_story : test::node_fixture {
     plan.offices = kit::spawn_stateful<offices_actor, scripted_offices_state>(
       *system, story);
     plan.closing = {{"journal", journal}, {"files", files}};
+    plan.metrics = test::spawn_metric_recorder(*system, samples);
     if (with_adapter)
       plan.adapters.push_back(
         {platform_id::console,
@@ -257,6 +274,22 @@ TEST_CASE_FIXTURE(node_story,
   CHECK_FALSE(report.ready);
   CHECK(report.degraded
         == std::vector{degraded_part{"journal", "disk is full"}});
+}
+
+TEST_CASE_FIXTURE(node_story,
+                  "the gauge of a part follows what it says of itself") {
+  boot();
+  CHECK(up("journal") == 1);
+  CHECK(up("adapter/console") == 1);
+  story->journal_state = "degraded";
+  advance(15s);
+  CHECK(up("journal") == 0);
+  story->journal_state = "ok";
+  advance(15s);
+  CHECK(up("journal") == 1);
+  caf::anon_send_exit(journal, caf::exit_reason::kill);
+  settle();
+  CHECK(up("adapter/console") == 1);
 }
 
 TEST_CASE_FIXTURE(node_story, "shutdown walks its phases in order") {
