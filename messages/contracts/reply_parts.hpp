@@ -26,8 +26,6 @@ namespace bj = boost::json;
 
 /// Most parts of one answer.
 inline constexpr size_t max_reply_parts = 20;
-/// Largest attached file.
-inline constexpr int64_t default_attachment_max_bytes = 20 * 1024 * 1024;
 /// Names on the wire.
 inline constexpr std::string_view artifact_scheme = "mono-agent-artifact";
 inline constexpr std::string_view mcp_apps_extension_id =
@@ -131,7 +129,7 @@ caf::optional<std::string> append_reply_part_fallback(
 
 // -- outcomes for machine destinations ----------------------------------------
 
-/// Outcomes that are kept of one answer, and by a compact summary.
+/// Outcomes that are kept of one answer.
 inline constexpr size_t max_delivery_outcomes = 20;
 
 /// What a part was.
