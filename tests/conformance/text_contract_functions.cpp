@@ -96,21 +96,8 @@ outcome steered_case(const bj::array& args) {
 }
 
 outcome provider_case(const bj::array& args) {
-  auto& event = argument(args, 0).as_object();
-  using kind = provider_status_kind;
-  auto name = json::text_or_empty(event, "kind");
-  provider_status status;
-  status.kind = name == "failover_started"     ? kind::failover_started
-                : name == "failover_completed" ? kind::failover_completed
-                : name == "retry_started"      ? kind::retry_started
-                : name == "request_completed"  ? kind::request_completed
-                                               : kind::request_started;
-  status.model = json::string_member(event, "model");
-  status.from = json::string_member(event, "from");
-  status.to = json::string_member(event, "to");
-  status.retry_index = json::int_member(event, "retryIndex");
-  status.reason = json::text_or_empty(event, "reason");
-  auto line = format_provider_status_line(status);
+  auto line =
+    format_provider_status_line(parse_stream_event(argument(args, 0)));
   return line.empty() ? nothing() : answer(bj::value(line));
 }
 

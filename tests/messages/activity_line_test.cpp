@@ -121,22 +121,23 @@ TEST_CASE("lines of messages that reach a run") {
 }
 
 TEST_CASE("lines of the router of models") {
-  using kind = provider_status_kind;
-  provider_status status;
-  CHECK(format_provider_status_line(status).empty());
-  status.kind = kind::failover_started;
-  CHECK(format_provider_status_line(status) == "⚠️ Failed over: ? → ?");
-  status.from = "a";
-  status.to = "b";
-  status.reason = "overloaded";
-  CHECK(format_provider_status_line(status)
+  contracts::stream_event event;
+  CHECK(format_provider_status_line(event).empty());
+  event.kind = stream_event_kind::provider_status;
+  CHECK(format_provider_status_line(event).empty());
+  event.phase = provider_phase::failover_started;
+  CHECK(format_provider_status_line(event) == "⚠️ Failed over: ? → ?");
+  event.from = std::string{"a"};
+  event.to = std::string{"b"};
+  event.reason = std::string{"overloaded"};
+  CHECK(format_provider_status_line(event)
         == "⚠️ Failed over: a → b (overloaded)");
-  provider_status retry;
-  retry.kind = kind::retry_started;
-  CHECK(format_provider_status_line(retry) == "⏳ Retrying ? — attempt 2");
-  retry.model = "m";
-  retry.retry_index = 2;
-  CHECK(format_provider_status_line(retry) == "⏳ Retrying m — attempt 3");
+  event.reason = std::string{};
+  event.phase = provider_phase::retry_started;
+  CHECK(format_provider_status_line(event) == "⏳ Retrying ? — attempt 2");
+  event.model = std::string{"m"};
+  event.retry_index = 2;
+  CHECK(format_provider_status_line(event) == "⏳ Retrying m — attempt 3");
 }
 
 TEST_CASE("a megabyte becomes one short line") {
