@@ -53,7 +53,7 @@ using output_effects = std::vector<output_effect>;
 struct output_style {
   /// Interim answers.
   bool streaming = true;
-  /// Activity lines; they count only with `streaming`.
+  /// Activity lines, also where the answer is shown as a whole.
   bool show_activity = true;
   /// Visible message of an earlier attempt.
   std::string provisional;

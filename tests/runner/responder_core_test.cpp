@@ -125,7 +125,8 @@ TEST_CASE("what a style shows before the end") {
   const row rows[] = {
     {"all", true, true, "post x", "activity post • x"},
     {"no activity", true, false, "post x", ""},
-    {"final only", false, true, "", ""},
+    {"final only", false, true, "", "activity post • x"},
+    {"nothing", false, false, "", ""},
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
