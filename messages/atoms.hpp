@@ -39,6 +39,8 @@ BUREAU_ATOM(renew);
 BUREAU_ATOM(describe);
 BUREAU_ATOM(locate);
 BUREAU_ATOM(notice);
+BUREAU_ATOM(offer);
+BUREAU_ATOM(wake);
 
 // -- model and tools ----------------------------------------------------------
 BUREAU_ATOM(prompt);
@@ -56,6 +58,10 @@ BUREAU_ATOM(activity);
 BUREAU_ATOM(finish);
 BUREAU_ATOM(deliver);
 BUREAU_ATOM(dismiss);
+BUREAU_ATOM(publish);
+BUREAU_ATOM(present);
+BUREAU_ATOM(ask);
+BUREAU_ATOM(submit);
 BUREAU_ATOM(drop);
 
 // -- storage ------------------------------------------------------------------
@@ -93,6 +99,7 @@ BUREAU_ATOM(h_call);
 // -- settings, metrics, health
 // -------------------------------------------------
 BUREAU_ATOM(resolve);
+BUREAU_ATOM(patch);
 BUREAU_ATOM(add);
 BUREAU_ATOM(observe);
 BUREAU_ATOM(gauge);

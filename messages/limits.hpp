@@ -263,6 +263,29 @@ inline constexpr auto event_run_duration = minutes{10};
 inline constexpr int64_t event_run_calls = 50;
 inline constexpr int64_t event_run_cost_micro = 10'000'000;
 
+// -- what goes with an answer -------------------------------------------------
+
+/// Messages offered to one run, and the length of each in UTF-16 units.
+inline constexpr size_t live_inputs = 100;
+inline constexpr size_t live_input_chars = 8000;
+/// One artifact, how long it is kept, and how often old ones are looked for.
+inline constexpr uint64_t artifact_bytes = 20u << 20;
+inline constexpr auto artifact_lifetime = std::chrono::hours{7 * 24};
+inline constexpr auto artifact_sweep_interval = std::chrono::hours{1};
+/// Artifacts of the node, and one read of an open one.
+inline constexpr size_t artifacts_kept = 10'000;
+inline constexpr size_t artifact_read_bytes = 256u << 10;
+inline constexpr size_t artifacts_open = 64;
+/// Process jobs running, waiting and remembered.
+inline constexpr size_t jobs_running = 32;
+inline constexpr size_t jobs_queued = 64;
+inline constexpr size_t jobs_remembered = 10'000;
+/// A question to the user is answered within this or expires.
+inline constexpr auto ask_timeout = minutes{10};
+/// Memory text that a run is shown, and one entry of it.
+inline constexpr size_t memory_load_bytes = 65'536;
+inline constexpr size_t memory_entry_bytes = 16'384;
+
 // -- console ------------------------------------------------------------------
 
 /// Messages that a pipe may have open before reading stops.

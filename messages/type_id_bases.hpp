@@ -21,6 +21,11 @@ inline constexpr caf::type_id_t transport = 1200;
 inline constexpr caf::type_id_t settings = 1300;
 inline constexpr caf::type_id_t metrics = 1400;
 inline constexpr caf::type_id_t node = 1500;
+inline constexpr caf::type_id_t artifacts = 1600;
+inline constexpr caf::type_id_t jobs = 1650;
+inline constexpr caf::type_id_t memory = 1700;
+inline constexpr caf::type_id_t interaction = 1750;
+inline constexpr caf::type_id_t events = 1800;
 inline constexpr caf::type_id_t tests = 2000;
 
 } // namespace bureau::type_ids

@@ -59,6 +59,10 @@ public:
       [this](atom::prompt, const prompt_request& request) {
         return prompt(request);
       },
+      [](atom::offer, const live_input&) {
+        return live_input_result{live_input_state::unavailable, "unsupported",
+                                 {}};
+      },
       [this](atom::abort) { abort(); },
       [this](atom::dispose) { return dispose(); },
       [this](atom::delta, const stream_event& event) { take_delta(event); },

@@ -64,6 +64,9 @@ struct settings_state {
       [this](atom::resolve, const office_address& address) {
         return resolve(address);
       },
+      [](atom::patch, const settings_patch&) -> caf::result<caf::ok_atom> {
+        return make_failure(errc::not_ready, "settings are read only so far");
+      },
       [this](atom::status) { return describe(); },
     };
   }

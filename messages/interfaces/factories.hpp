@@ -38,6 +38,7 @@ using harness_factory =
 /// The built-in tools of one runner.
 struct tool_pack_args {
   office place;
+  std::string session_key;
   executor_actor executor;
   path_context paths;
 };

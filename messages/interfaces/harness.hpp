@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/contracts/reply_parts.hpp"
 #include "messages/interfaces/history_window.hpp"
 #include "messages/interfaces/model.hpp"
 
@@ -25,10 +26,13 @@ struct tool_outcome {
   bool is_error = false;
   /// Every outcome of a batch saying so ends the turn loop.
   bool terminate = false;
+  /// What the answer of the run gains by this call.
+  std::vector<contracts::reply_part> parts;
   friend bool operator==(const tool_outcome&, const tool_outcome&) = default;
 };
 
-BUREAU_INSPECT(tool_outcome, x.content, x.details, x.is_error, x.terminate);
+BUREAU_INSPECT(tool_outcome, x.content, x.details, x.is_error, x.terminate,
+               x.parts);
 
 /// The TOOL actor interface: a pack of tools with one owner.
 using tool_actor = caf::typed_actor<
@@ -104,12 +108,56 @@ struct prompt_outcome {
   std::string error_sentence;
   std::string error_class;
   run_stats stats;
+  /// What the tools of the run added to its answer, at most
+  /// contracts::max_reply_parts.
+  std::vector<contracts::reply_part> parts;
   friend bool operator==(const prompt_outcome&,
                          const prompt_outcome&) = default;
 };
 
 BUREAU_INSPECT(prompt_outcome, x.blocked, x.stop, x.final_text,
-               x.error_sentence, x.error_class, x.stats);
+               x.error_sentence, x.error_class, x.stats, x.parts);
+
+/// A message that is offered to the running turn (decision A21).
+struct live_input {
+  /// Message id; offering it again gives the same result.
+  std::string id;
+  /// What the model is to read, as it enters the transcript.
+  std::string text;
+  /// What was typed, for the line that tells of it.
+  std::string typed;
+  int64_t received_ms = 0;
+  friend bool operator==(const live_input&, const live_input&) = default;
+};
+
+BUREAU_INSPECT(live_input, x.id, x.text, x.typed, x.received_ms);
+
+/// What became of an offered message.
+enum class live_input_state : uint8_t {
+  /// No turn that could take it: inactive, unsupported, too_large, full or
+  /// invalid.
+  unavailable,
+  /// The model reads it in this run.
+  applied,
+  /// It needs a turn of its own: unsupported, closed or failed.
+  requeue,
+  /// It ends with the turn that was stopped: cancelled.
+  discarded,
+};
+
+std::string to_string(live_input_state state);
+
+struct live_input_result {
+  live_input_state state = live_input_state::unavailable;
+  /// One of the words above; empty when it was applied.
+  std::string reason;
+  /// Run that took it.
+  std::string run;
+  friend bool operator==(const live_input_result&,
+                         const live_input_result&) = default;
+};
+
+BUREAU_INSPECT(live_input_result, x.state, x.reason, x.run);
 
 /// Kinds of harness events (note on the harness, section 2.6).
 enum class harness_event_kind : uint8_t {
@@ -125,6 +173,9 @@ enum class harness_event_kind : uint8_t {
   retry_start,
   retry_end,
   budget_exceeded,
+  /// An offered message is in the transcript: its id in call_id, what was typed
+  /// in text.
+  input_applied,
 };
 
 std::string to_string(harness_event_kind kind);
@@ -166,6 +217,9 @@ using harness_actor = caf::typed_actor<
   // Errors: busy (a run is active), no_credential, corrupt (session file),
   // disk, shutting_down; nothing was persisted then.
   caf::replies_to<atom::prompt, prompt_request>::with<prompt_outcome>,
+  // Offers a message to the active run; answered when it is settled, or at once
+  // when there is nothing to offer it to.
+  caf::replies_to<atom::offer, live_input>::with<live_input_result>,
   // Ends the run, whatever it waits for. Idempotent. Send it urgently.
   caf::reacts_to<atom::abort>,
   // Ends an active run first, then answers.
@@ -180,6 +234,8 @@ CAF_ADD_TYPE_ID(bureau_harness, (bureau::tool_actor))
 CAF_ADD_TYPE_ID(bureau_harness, (bureau::tool_binding))
 CAF_ADD_TYPE_ID(bureau_harness, (bureau::prompt_request))
 CAF_ADD_TYPE_ID(bureau_harness, (bureau::prompt_outcome))
+CAF_ADD_TYPE_ID(bureau_harness, (bureau::live_input))
+CAF_ADD_TYPE_ID(bureau_harness, (bureau::live_input_result))
 CAF_ADD_TYPE_ID(bureau_harness, (bureau::harness_event))
 CAF_ADD_TYPE_ID(bureau_harness, (bureau::harness_listener_actor))
 CAF_ADD_TYPE_ID(bureau_harness, (bureau::harness_actor))

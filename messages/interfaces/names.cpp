@@ -103,6 +103,8 @@ std::string to_string(harness_event_kind kind) {
     return "auto_retry_end";
   case harness_event_kind::budget_exceeded:
     return "budget_exceeded";
+  case harness_event_kind::input_applied:
+    return "input_applied";
   }
   return "unknown";
 }
@@ -149,6 +151,46 @@ std::string to_string(turn_origin origin) {
     return "event";
   case turn_origin::action:
     return "action";
+  }
+  return "unknown";
+}
+
+std::string to_string(live_input_state state) {
+  switch (state) {
+  case live_input_state::unavailable:
+    return "unavailable";
+  case live_input_state::applied:
+    return "applied";
+  case live_input_state::requeue:
+    return "requeue";
+  case live_input_state::discarded:
+    return "discarded";
+  }
+  return "unknown";
+}
+
+std::string to_string(queue_mode mode) {
+  switch (mode) {
+  case queue_mode::follow_up:
+    return "follow-up";
+  case queue_mode::steer:
+    return "steer";
+  case queue_mode::collect:
+    return "collect";
+  case queue_mode::interrupt:
+    return "interrupt";
+  case queue_mode::reject:
+    return "reject";
+  }
+  return "unknown";
+}
+
+std::string to_string(queue_overflow rule) {
+  switch (rule) {
+  case queue_overflow::refuse:
+    return "refuse";
+  case queue_overflow::collect:
+    return "collect";
   }
   return "unknown";
 }

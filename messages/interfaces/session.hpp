@@ -63,10 +63,13 @@ struct turn_ticket {
   uint32_t attempt = 1;
   /// Visible status message left by the first attempt.
   std::string provisional;
+  /// Later messages that this turn answers as well (queue mode collect), in
+  /// their order; the answer replies to the last of them.
+  std::vector<conversation_event> collected;
   friend bool operator==(const turn_ticket&, const turn_ticket&) = default;
 };
 
-BUREAU_INSPECT(turn_ticket, x.event, x.attempt, x.provisional);
+BUREAU_INSPECT(turn_ticket, x.event, x.attempt, x.provisional, x.collected);
 
 /// Asks for the end of one turn (decision A5).
 struct stop_turn {
@@ -104,11 +107,13 @@ struct turn_produced {
   std::string provisional;
   /// Nothing is to be sent (text began with [SILENT], or an event had nothing).
   bool silent = false;
+  /// What goes with the text: files and failures.
+  std::vector<contracts::reply_part> parts;
   friend bool operator==(const turn_produced&, const turn_produced&) = default;
 };
 
 BUREAU_INSPECT(turn_produced, x.session_key, x.message_id, x.run, x.text,
-               x.covers, x.provisional, x.silent);
+               x.covers, x.provisional, x.silent, x.parts);
 
 /// A turn ended without an answer.
 struct turn_dead {
@@ -226,6 +231,9 @@ using runner_actor = caf::typed_actor<
   // model call is a result (the user got one sentence), not an error. Errors:
   // busy, disk, shutting_down.
   caf::replies_to<atom::run, run_request>::with<run_result>,
+  // Offers a waiting message to the active run (queue mode steer); answered
+  // when it is settled. A message that was applied is covered by the answer.
+  caf::replies_to<atom::offer, turn_ticket>::with<live_input_result>,
   // Ends the active run. Idempotent. Send it urgently.
   caf::reacts_to<atom::abort>,
   // Ends the run, harness, executor; answers when they are gone.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/contracts/reply_parts.hpp"
 #include "messages/identity/office_address.hpp"
 #include "messages/interfaces/common.hpp"
 #include "messages/json_text.hpp"
@@ -42,11 +43,13 @@ struct outbound {
   std::string ref;
   /// Opaque target that the adapter itself made at intake.
   json_text target;
+  /// File to upload.
+  caf::optional<contracts::attachment_part> file;
   friend bool operator==(const outbound&, const outbound&) = default;
 };
 
 BUREAU_INSPECT(outbound, x.op, x.rank, x.content, x.conversation, x.run,
-               x.message_id, x.part, x.parts, x.text, x.ref, x.target);
+               x.message_id, x.part, x.parts, x.text, x.ref, x.target, x.file);
 
 /// Whether a failed operation may still have had its effect.
 enum class failure_certainty : uint8_t { definite, unknown };
@@ -118,12 +121,14 @@ struct transport_info {
   uint32_t max_length = 0;
   /// "utf16", "bytes" or "code_points".
   std::string length_unit = "utf16";
+  /// Files of an answer can be uploaded.
+  bool uploads = false;
   friend bool operator==(const transport_info&,
                          const transport_info&) = default;
 };
 
 BUREAU_INSPECT(transport_info, x.platform, x.streaming, x.show_activity,
-               x.max_length, x.length_unit);
+               x.max_length, x.length_unit, x.uploads);
 
 /// The TRANSPORT actor interface: a platform's outbox. It alone calls the
 /// platform's send API.
@@ -146,10 +151,12 @@ using transport_actor = caf::typed_actor<
 struct final_answer {
   std::string text;
   bool suppressed = false;
+  /// What goes with the text.
+  std::vector<contracts::reply_part> parts;
   friend bool operator==(const final_answer&, const final_answer&) = default;
 };
 
-BUREAU_INSPECT(final_answer, x.text, x.suppressed);
+BUREAU_INSPECT(final_answer, x.text, x.suppressed, x.parts);
 
 /// The RESPONDER actor interface: output of one run (decision A4). One-way
 /// calls never hold the runner up.

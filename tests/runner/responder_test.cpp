@@ -45,7 +45,7 @@ public:
       [this, result, text, suppressed](caf::event_based_actor* me,
                                        int) -> caf::behavior {
         me->request(subject, caf::infinite, atom::finish_v,
-                    final_answer{text, suppressed})
+                    final_answer{text, suppressed, {}})
           .then([result](caf::ok_atom) { *result = "ok"; },
                 [result](const caf::error& reason) {
                   *result = to_string(code_of(reason));

@@ -56,6 +56,7 @@ struct scripted_settings_state {
           answer.deliver(script->answer);
         return answer;
       },
+      [](atom::patch, const settings_patch&) { return caf::ok_atom_v; },
       [](atom::status) {
         return status_line{"settings", "ok", ""};
       },
@@ -149,6 +150,7 @@ struct scripted_harness_state {
       [this](atom::prompt, const prompt_request& request) {
         return prompt(request);
       },
+      [](atom::offer, const live_input&) { return live_input_result{}; },
       [this](atom::abort) { abort(); },
       [this](atom::dispose) {
         ++script->disposed;
@@ -685,6 +687,25 @@ TEST_CASE_FIXTURE(runner_world, "a final-only transport sees no interim") {
   run(make_ticket("m1"));
   CHECK(screen->operations.empty());
   CHECK(produced() == "m1='4';");
+}
+
+TEST_CASE_FIXTURE(runner_world, "activity names the model, and no path above "
+                                "the office") {
+  auto cwd = test::scripted_executor::paths().cwd;
+  harness_event call;
+  call.kind = harness_event_kind::tool_start;
+  call.tool_name = "read";
+  call.arguments = json_text{R"({"path":")" + cwd + R"(/a.txt"})"};
+  harness_event retry;
+  retry.kind = harness_event_kind::retry_start;
+  retry.attempt = 1;
+  harness->events = {call, retry};
+  harness->moods = {harness_mood::waits};
+  run(make_ticket("m1"));
+  CHECK(screen->lines()
+        == lines{"post 📖 Reading a.txt", "edit[r1] 📖 Reading a.txt\n"
+                                         "⏳ Retrying faux/faux-1 — "
+                                         "attempt 2"});
 }
 
 TEST_CASE_FIXTURE(runner_world, "output.mode final does the same") {

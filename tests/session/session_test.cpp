@@ -65,6 +65,7 @@ struct scripted_runner_state {
   runner_actor::behavior_type make_behavior() {
     return {
       [this](atom::run, const run_request& request) { return run(request); },
+      [](atom::offer, const turn_ticket&) { return live_input_result{}; },
       [this](atom::abort) { abort(); },
       [this](atom::dispose) {
         ++script->disposed;
