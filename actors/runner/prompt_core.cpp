@@ -161,8 +161,8 @@ std::string tools_section(const prompt_inputs& in) {
     result += first_sentence(tool.description);
     result += "\n";
   }
-  result += "Every call takes a `label`: a few words that tell the user what "
-            "you are doing.\n";
+  result += "Every call takes a `label`: a few words that say what you are "
+            "doing.\n";
   return result;
 }
 

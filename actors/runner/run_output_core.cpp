@@ -1,30 +1,21 @@
 #include "actors/runner/run_output_core.hpp"
 
 #include "messages/codec/json_support.hpp"
+#include "messages/contracts/activity_line.hpp"
+#include "messages/contracts/notify_suppression.hpp"
+#include "messages/contracts/provider_status.hpp"
 #include "messages/limits.hpp"
 #include "messages/text/utf8.hpp"
-
-#include <algorithm>
-#include <cctype>
 
 namespace bureau::runner {
 
 namespace {
 
 constexpr std::string_view silence_mark = "[SILENT]";
-constexpr std::string_view nothing_mark = "NOTHING_TO_REPORT";
 constexpr const char* empty_answer = "No response text was returned.";
 constexpr const char* failed_answer =
   "The model call failed. Send the message again to retry.";
 constexpr const char* blocked_answer = "This request was blocked.";
-
-bool same_ignoring_case(std::string_view left, std::string_view right) {
-  auto lower = [](char c) {
-    return std::tolower(static_cast<unsigned char>(c));
-  };
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [&](char a, char b) { return lower(a) == lower(b); });
-}
 
 std::string_view without_leading_space(std::string_view text) {
   auto trimmed = text::trim(text);
@@ -40,35 +31,32 @@ bool may_become_silent(std::string_view text) {
                                             : begin.starts_with(silence_mark);
 }
 
-/// One line for the eye: white space folded, bounded.
-std::string folded(std::string_view label) {
-  std::string line;
-  for (auto c : label) {
-    auto space = static_cast<unsigned char>(c) <= 0x20 || c == 0x7f;
-    if (!space)
-      line += c;
-    else if (!line.empty() && line.back() != ' ')
-      line += ' ';
-  }
-  auto clean = text::sanitize_utf8(line);
-  auto kept = std::string{text::trim(clean)};
-  if (text::code_point_length(kept) <= limits::activity_label_chars)
-    return kept;
-  size_t bytes = 0;
-  for (size_t i = 0; i + 1 < limits::activity_label_chars; ++i)
-    bytes += text::decode_at(kept, bytes).bytes;
-  return kept.substr(0, bytes) + "…";
+/// A text within the bound of an answer; a longer one says where it was cut.
+std::string bounded(const std::string& text) {
+  if (text.size() <= limits::final_answer_bytes)
+    return text;
+  auto note = "\n\n(cut here: the answer was " + std::to_string(text.size())
+              + " bytes long)";
+  auto kept =
+    text::prefix_bytes(text, limits::final_answer_bytes - note.size());
+  return std::string{kept} + note;
 }
 
-/// What the model calls this step; the tool's name when it does not say.
-std::string label_of(const harness_event& event) {
-  auto parsed = json::parse(event.arguments.text);
-  if (parsed && parsed.value.is_object()) {
-    auto label = folded(json::text_or_empty(parsed.value.as_object(), "label"));
-    if (!label.empty())
-      return label;
-  }
-  return folded(event.tool_name);
+/// The line of a call that begins. Arguments that are no JSON count as none.
+std::string tool_line(const harness_event& event,
+                      const contracts::path_roots& roots) {
+  auto arguments = json::parse(event.arguments.text);
+  return contracts::format_tool_activity_line(event.tool_name, arguments.value,
+                                              roots);
+}
+
+std::string retry_line(const std::string& model, int32_t attempt) {
+  contracts::stream_event told;
+  told.kind = contracts::stream_event_kind::provider_status;
+  told.phase = contracts::provider_phase::retry_started;
+  told.model = model;
+  told.retry_index = attempt;
+  return contracts::format_provider_status_line(told);
 }
 
 output_call call(output_call::verb what, std::string text) {
@@ -77,14 +65,12 @@ output_call call(output_call::verb what, std::string text) {
 
 } // namespace
 
-bool suppresses_notification(std::string_view text) {
-  auto trimmed = text::trim(text);
-  if (trimmed.empty() || same_ignoring_case(trimmed, nothing_mark))
-    return true;
-  auto line = trimmed.rfind('\n');
-  return line != std::string_view::npos
-         && same_ignoring_case(text::trim(trimmed.substr(line + 1)),
-                               nothing_mark);
+contracts::path_roots output_roots(const executor_info& executor,
+                                   const path_context& paths) {
+  // The home of the sandbox is the same in every office; on the host it is the
+  // user's own, and no secret.
+  auto sandboxed = executor.backend == "bwrap";
+  return {paths.cwd, sandboxed ? "/root" : ""};
 }
 
 bool asks_for_silence(std::string_view text) {
@@ -114,12 +100,13 @@ final_answer final_answer_of(const prompt_outcome& outcome,
     return result;
   }
   if (origin == turn_origin::event
-      && suppresses_notification(outcome.final_text)) {
+      && contracts::suppresses_notification(outcome.final_text)) {
     result.suppressed = true;
     return result;
   }
-  result.text =
-    text::is_blank(outcome.final_text) ? empty_answer : outcome.final_text;
+  result.text = text::is_blank(outcome.final_text)
+                  ? empty_answer
+                  : bounded(outcome.final_text);
   return result;
 }
 
@@ -144,23 +131,15 @@ output_calls run_output_core::event(const harness_event& event) {
       flush(out);
     break;
   case harness_event_kind::tool_start:
-    tool_started(out, event);
-    break;
-  case harness_event_kind::tool_end:
-    tool_ended(out, event);
+    out.push_back(call(verb::activity, tool_line(event, style_.roots)));
     break;
   case harness_event_kind::retry_start:
     out.push_back(
-      call(verb::activity, "_Retrying (" + std::to_string(event.attempt) + "/"
-                             + std::to_string(limits::model_retries) + ")…_"));
+      call(verb::activity, retry_line(style_.model, event.attempt)));
     break;
+  // Neither the end of a call nor a budget has a line: the answer tells.
+  case harness_event_kind::tool_end:
   case harness_event_kind::budget_exceeded:
-    out.push_back(
-      call(verb::activity,
-           "_Budget reached: "
-             + (event.text.empty() ? std::string{"limit"} : folded(event.text))
-             + "_"));
-    break;
   case harness_event_kind::agent_start:
   case harness_event_kind::agent_end:
   case harness_event_kind::turn_start:
@@ -172,7 +151,7 @@ output_calls run_output_core::event(const harness_event& event) {
 }
 
 void run_output_core::text_delta(output_calls& out, const std::string& delta) {
-  if (origin_ == turn_origin::event)
+  if (style_.origin == turn_origin::event)
     return;
   held_ += delta;
   if (holding_ && may_become_silent(held_))
@@ -189,21 +168,6 @@ void run_output_core::flush(output_calls& out) {
   fresh_ = false;
   shown_ = true;
   out.push_back(call(what, std::exchange(held_, {})));
-}
-
-void run_output_core::tool_started(output_calls& out,
-                                   const harness_event& event) {
-  auto label = label_of(event);
-  labels_[event.call_id] = label;
-  out.push_back(call(output_call::verb::activity, "• " + label));
-}
-
-void run_output_core::tool_ended(output_calls& out,
-                                 const harness_event& event) {
-  auto entry = labels_.extract(event.call_id);
-  auto label = entry.empty() ? folded(event.tool_name) : entry.mapped();
-  auto mark = event.outcome.is_error ? "✗ " : "✓ ";
-  out.push_back(call(output_call::verb::activity, mark + label));
 }
 
 } // namespace bureau::runner

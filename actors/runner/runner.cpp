@@ -76,7 +76,6 @@ runner_state::run_promise runner_state::on_run(const run_request& request) {
   active_->promise = results_.keep(promise);
   active_->number = ++runs_;
   active_->began = self_->clock().now();
-  active_->output.emplace(request.ticket.event.origin);
   count(metric::runs_started, {platform()});
   learn_transport();
   return promise;
@@ -106,6 +105,8 @@ void runner_state::on_event(const harness_event& event) {
       || event.run != active_->request.run)
     return;
   using verb = output_call::verb;
+  if (!active_->output)
+    active_->output.emplace(output_style_of_run());
   for (auto& call : active_->output->event(event)) {
     switch (call.what) {
     case verb::append:
@@ -360,6 +361,15 @@ void runner_state::count(metric id, std::vector<std::string> labels,
   if (deps_.metrics)
     self_->send(deps_.metrics, atom::add_v,
                 metric_sample{id, std::move(labels), value});
+}
+
+run_output_style runner_state::output_style_of_run() const {
+  const auto& model = active_->settings.choice.model;
+  run_output_style style;
+  style.origin = active_->request.ticket.event.origin;
+  style.model = model.provider + "/" + model.id;
+  style.roots = output_roots(executor_info_, paths_);
+  return style;
 }
 
 std::string runner_state::platform() const {

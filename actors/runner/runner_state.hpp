@@ -61,6 +61,7 @@ private:
     caf::actor_clock::time_point began;
     run_settings settings;
     responder_actor responder;
+    /// Made by the first event: only then the world of the run is known.
     std::optional<run_output_core> output;
     prompt_inputs prompt;
     std::vector<content_block> images;
@@ -121,6 +122,7 @@ private:
   }
   void count(metric id, std::vector<std::string> labels, int64_t value = 1);
   std::string platform() const;
+  run_output_style output_style_of_run() const;
   /// Reads the beginning of a file of the workspace for the prompt.
   file_job memory_job(const std::string& path) const;
   static std::string memory_text(const file_outcome& found);

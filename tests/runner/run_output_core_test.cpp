@@ -61,7 +61,7 @@ harness_event tool_done(std::string id, bool failed) {
 }
 
 std::string play(turn_origin origin, const std::vector<harness_event>& events) {
-  run_output_core core{origin};
+  run_output_core core{{origin, "lab/small", {"/workspace/o", "/root"}}};
   std::string result;
   for (const auto& event : events)
     result += told(core.event(event));
@@ -90,9 +90,9 @@ TEST_CASE("what a run shows") {
      {begins(), delta("hm", stream_kind::thinking_delta), delta("x")},
      "+x"},
     {"text before a tool call is replaced by later text",
-     {begins(), delta("Let me look"), ends(), tool("c1", R"({"label":"look"})"),
+     {begins(), delta("Let me look"), ends(), tool("c1", R"({"command":"ls"})"),
       tool_done("c1", false), begins(), delta("It is "), delta("4")},
-     "+Let me look#• look#✓ look=It is +4"},
+     "+Let me look#🖥️ Running ls=It is +4"},
     {"a message without text leaves the shown text",
      {begins(), delta("a"), ends(), begins(), ends()},
      "+a"},
@@ -107,7 +107,7 @@ TEST_CASE("what a run shows") {
         return event;
       }(),
       begins(), delta("whole")},
-     "+par#_Retrying (1/3)…_=whole"},
+     "+par#⏳ Retrying lab/small — attempt 2=whole"},
     {"[SILENT] is held back",
      {begins(), delta("[SIL"), delta("ENT] x"), ends()},
      ""},
@@ -121,13 +121,13 @@ TEST_CASE("what a run shows") {
     {"a bracket in the middle is no mark",
      {begins(), delta("x "), delta("[SILENT]")},
      "+x +[SILENT]"},
-    {"budget",
+    {"a budget is told by the answer alone",
      {[] {
        auto event = of_kind(harness_event_kind::budget_exceeded);
        event.text = "50 LLM calls >= 50 limit";
        return event;
      }()},
-     "#_Budget reached: 50 LLM calls >= 50 limit_"},
+     ""},
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
@@ -138,41 +138,52 @@ TEST_CASE("what a run shows") {
 TEST_CASE("a scheduled run streams no text") {
   CHECK(
     play(turn_origin::event, {begins(), delta("a"), ends(), tool("c1", "{}")})
-    == "#• bash");
+    == "#🖥️ Running");
 }
 
-TEST_CASE("labels of tool calls") {
+TEST_CASE("a tool call is told once, by what may be shown of it") {
   struct row {
     const char* name;
     std::string arguments;
     std::string want;
   };
   const row rows[] = {
-    {"label", R"({"label":"count lines"})", "#• count lines"},
-    {"no label", R"({"command":"ls"})", "#• bash"},
-    {"blank label", R"({"label":"  "})", "#• bash"},
-    {"label of another type", R"({"label":7})", "#• bash"},
-    {"arguments that are no JSON", "{\"label\":", "#• bash"},
-    {"arguments absent", "", "#• bash"},
-    {"lines are folded", R"({"label":" a\n\n b\tc "})", "#• a b c"},
-    {"control characters", "{\"label\":\"a\\u001b[31mb\"}", "#• a [31mb"},
+    {"the command", R"({"label":"count lines","command":"wc -l a"})",
+     "#🖥️ Running wc -l a"},
+    {"paths of the office are short",
+     R"({"command":"cd /workspace/o && cat /workspace/o/a /root/b"})",
+     "#🖥️ Running cat a ~/b"},
+    {"secrets are not shown",
+     R"({"command":"curl --token=abc https://u:p@h/x"})",
+     "#🖥️ Running curl --token [redacted] https://h/x"},
+    {"control characters", "{\"command\":\"a\\u001b[31mb\"}",
+     "#🖥️ Running a [31mb"},
+    {"other arguments", R"({"stdin":"private"})", "#🖥️ Running"},
+    {"arguments that are no JSON", "{\"command\":", "#🖥️ Running"},
+    {"arguments absent", "", "#🖥️ Running"},
     {"cut at the bound",
-     R"({"label":")" + std::string(limits::activity_label_chars + 1, 'x')
-       + R"("})",
-     "#• " + std::string(limits::activity_label_chars - 1, 'x') + "…"},
+     R"({"command":")" + std::string(1u << 20, 'x') + R"("})",
+     "#🖥️ Running " + std::string(20, 'x') + "…" + std::string(18, 'x')
+       + "…"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
-    CHECK(play(turn_origin::user, {tool("c1", row.arguments)}) == row.want);
+    CHECK(play(turn_origin::user,
+               {tool("c1", row.arguments), tool_done("c1", true)})
+          == row.want);
   }
 }
 
-TEST_CASE("the end of a tool call names its label and its result") {
-  CHECK(play(turn_origin::user,
-             {tool("c1", R"({"label":"one"})"),
-              tool("c2", R"({"label":"two"})"), tool_done("c2", true),
-              tool_done("c1", false), tool_done("c3", false)})
-        == "#• one#• two#✗ two#✓ one#✓ bash");
+TEST_CASE("which directories activity lines shorten") {
+  path_context paths;
+  paths.runtime_root = "/workspace";
+  paths.cwd = "/workspace/o";
+  executor_info executor;
+  executor.backend = "bwrap";
+  CHECK(output_roots(executor, paths).workspace == "/workspace/o");
+  CHECK(output_roots(executor, paths).home == "/root");
+  executor.backend = "host";
+  CHECK(output_roots(executor, paths).home.empty());
 }
 
 TEST_CASE("the final answer by outcome") {
@@ -180,7 +191,8 @@ TEST_CASE("the final answer by outcome") {
     const char* name;
     turn_origin origin;
     prompt_outcome outcome;
-    final_answer want;
+    const char* text;
+    bool suppressed;
   };
   auto failed = says("partial");
   failed.stop = stop_reason::error;
@@ -194,69 +206,56 @@ TEST_CASE("the final answer by outcome") {
   auto at_cap = says("all of it");
   at_cap.stats.budget_reason = "10 tokens >= 5 limit";
   const row rows[] = {
-    {"text", turn_origin::user, says("4"), {"4", false}},
-    {"empty",
-     turn_origin::user,
-     says(" \n"),
-     {"No response text was returned.", false}},
-    {"empty, nobody watching", turn_origin::event, says(""), {"", true}},
-    {"silent", turn_origin::user, says("  [SILENT] ok"), {"", true}},
-    {"silent event", turn_origin::event, says("[SILENT]"), {"", true}},
-    {"sentinel of an event",
-     turn_origin::event,
-     says("Nothing_To_Report"),
-     {"", true}},
-    {"narrated sentinel",
-     turn_origin::event,
-     says("done\r\nnothing_to_report\r\n"),
-     {"", true}},
-    {"sentinel in a sentence",
-     turn_origin::event,
-     says("done NOTHING_TO_REPORT"),
-     {"done NOTHING_TO_REPORT", false}},
-    {"a user may be told the sentinel",
-     turn_origin::user,
-     says("NOTHING_TO_REPORT"),
-     {"NOTHING_TO_REPORT", false}},
-    {"error with a sentence",
-     turn_origin::user,
-     explained,
-     {"The key of lab was refused.", false}},
-    {"error of a scheduled run is said",
-     turn_origin::event,
-     explained,
-     {"The key of lab was refused.", false}},
-    {"error without one",
-     turn_origin::user,
-     failed,
-     {"The model call failed. Send the message again to retry.", false}},
-    {"blocked",
-     turn_origin::user,
-     blocked,
-     {"This request was blocked.", false}},
-    {"budget",
-     turn_origin::user,
-     broke,
-     {"I stopped because this run reached its budget (10 tokens >= 5 limit). "
-      "Ask again with a smaller task.",
-      false}},
-    {"an answer at the cap", turn_origin::user, at_cap, {"all of it", false}},
+    {"text", turn_origin::user, says("4"), "4", false},
+    {"empty", turn_origin::user, says(" \n"), "No response text was returned.",
+     false},
+    {"empty, nobody watching", turn_origin::event, says(""), "", true},
+    {"silent", turn_origin::user, says("  [SILENT] ok"), "", true},
+    {"silent event", turn_origin::event, says("[SILENT]"), "", true},
+    {"sentinel of an event", turn_origin::event, says("Nothing_To_Report"), "",
+     true},
+    {"narrated sentinel", turn_origin::event,
+     says("done\r\nnothing_to_report\r\n"), "", true},
+    {"sentinel in a sentence", turn_origin::event,
+     says("done NOTHING_TO_REPORT"), "done NOTHING_TO_REPORT", false},
+    {"a user may be told the sentinel", turn_origin::user,
+     says("NOTHING_TO_REPORT"), "NOTHING_TO_REPORT", false},
+    {"error with a sentence", turn_origin::user, explained,
+     "The key of lab was refused.", false},
+    {"error of a scheduled run is said", turn_origin::event, explained,
+     "The key of lab was refused.", false},
+    {"error without one", turn_origin::user, failed,
+     "The model call failed. Send the message again to retry.", false},
+    {"blocked", turn_origin::user, blocked, "This request was blocked.", false},
+    {"budget", turn_origin::user, broke,
+     "I stopped because this run reached its budget (10 tokens >= 5 limit). "
+     "Ask again with a smaller task.",
+     false},
+    {"an answer at the cap", turn_origin::user, at_cap, "all of it", false},
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
     auto answer = final_answer_of(row.outcome, row.origin);
-    CHECK(answer.text == row.want.text);
-    CHECK(answer.suppressed == row.want.suppressed);
+    CHECK(answer.text == row.text);
+    CHECK(answer.suppressed == row.suppressed);
   }
 }
 
-TEST_CASE("the sentinel of silent turns, as in the golden cases") {
-  CHECK(suppresses_notification(""));
-  CHECK(suppresses_notification(" \xEF\xBB\xBF"));
-  CHECK(suppresses_notification("a\nb\n\n  NOTHING_TO_REPORT  "));
-  CHECK(suppresses_notification("NOTHING_TO_REPORT\nNOTHING_TO_REPORT"));
-  CHECK(suppresses_notification("x\n\xE3\x80\x80NOTHING_TO_REPORT"));
-  CHECK_FALSE(suppresses_notification("\xE2\x80\x8BNOTHING_TO_REPORT"));
-  CHECK_FALSE(suppresses_notification("NOTHING_TO_REPORT\nmore"));
-  CHECK_FALSE(suppresses_notification("NOTHING_TO_REPORT."));
+TEST_CASE("an answer too long is cut at a character and says so") {
+  auto note = [](size_t bytes) {
+    return "\n\n(cut here: the answer was " + std::to_string(bytes)
+           + " bytes long)";
+  };
+  std::string whole(limits::final_answer_bytes, 'x');
+  CHECK(final_answer_of(says(whole), turn_origin::user).text == whole);
+  std::string text;
+  while (text.size() <= limits::final_answer_bytes)
+    text += "€";
+  auto answer = final_answer_of(says(text), turn_origin::user).text;
+  CHECK(answer.size() <= limits::final_answer_bytes);
+  CHECK(answer.size() + 3 > limits::final_answer_bytes);
+  REQUIRE(answer.ends_with(note(text.size())));
+  auto kept = answer.size() - note(text.size()).size();
+  CHECK(kept % 3 == 0);
+  CHECK(text.starts_with(answer.substr(0, kept)));
 }
