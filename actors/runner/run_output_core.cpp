@@ -137,6 +137,11 @@ output_calls run_output_core::event(const harness_event& event) {
     out.push_back(
       call(verb::activity, retry_line(style_.model, event.attempt)));
     break;
+  case harness_event_kind::input_applied:
+    out.push_back(call(
+      verb::activity,
+      contracts::format_live_input_activity_line(event.text, style_.roots)));
+    break;
   // Neither the end of a call nor a budget has a line: the answer tells.
   case harness_event_kind::tool_end:
   case harness_event_kind::budget_exceeded:

@@ -51,6 +51,10 @@ void runner_state::init(runner_deps deps, runner_args args) {
 full_runner_actor::behavior_type runner_state::make_behavior() {
   return {
     [this](atom::run, const run_request& request) { return on_run(request); },
+    [](atom::offer, const turn_ticket&) {
+      return live_input_result{live_input_state::unavailable, "unsupported",
+                               {}};
+    },
     [this](atom::abort) { on_abort(); },
     [this](atom::dispose) { return on_dispose(); },
     [this](atom::event, const harness_event& event) { on_event(event); },

@@ -121,6 +121,13 @@ TEST_CASE("what a run shows") {
     {"a bracket in the middle is no mark",
      {begins(), delta("x "), delta("[SILENT]")},
      "+x +[SILENT]"},
+    {"a message that reached the run",
+     {[] {
+       auto event = of_kind(harness_event_kind::input_applied);
+       event.text = "no,\ntoken=abc";
+       return event;
+     }()},
+     "#↪️ Steered: “no, token=[redacted]”"},
     {"a budget is told by the answer alone",
      {[] {
        auto event = of_kind(harness_event_kind::budget_exceeded);

@@ -56,6 +56,7 @@ struct scripted_settings_state {
           answer.deliver(script->answer);
         return answer;
       },
+      [](atom::patch, const settings_patch&) { return caf::ok_atom_v; },
       [](atom::status) {
         return status_line{"settings", "ok", ""};
       },
@@ -149,6 +150,7 @@ struct scripted_harness_state {
       [this](atom::prompt, const prompt_request& request) {
         return prompt(request);
       },
+      [](atom::offer, const live_input&) { return live_input_result{}; },
       [this](atom::abort) { abort(); },
       [this](atom::dispose) {
         ++script->disposed;
