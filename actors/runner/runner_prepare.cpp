@@ -111,8 +111,8 @@ void runner_state::learn_executor() {
         [this, use](const path_context& paths) {
           paths_ = paths;
           executor_known_ = true;
-          tools_ =
-            deps_.tools(self_->system(), {args_.place, executor_, paths_});
+          tools_ = deps_.tools(self_->system(), {args_.place, args_.session_key,
+                                                 executor_, paths_});
           use();
         },
         failed, atom::paths_v);
