@@ -4,6 +4,7 @@
 #include "messages/codec/json_support.hpp"
 #include "messages/codec/message_json.hpp"
 #include "messages/text/time_text.hpp"
+#include "messages/text/utf8.hpp"
 
 #include <array>
 
@@ -62,6 +63,38 @@ void append_fields(std::string& out, const json_text& fields) {
   }
 }
 
+std::string_view without_space(std::string_view text) {
+  constexpr std::string_view space = " \t\r\n\v\f";
+  auto begin = text.find_first_not_of(space);
+  if (begin == std::string_view::npos)
+    return {};
+  auto end = text.find_last_not_of(space);
+  return text.substr(begin, end - begin + 1);
+}
+
+/// A name on one line: a run of line breaks becomes one space.
+std::string one_line(std::string_view text) {
+  std::string result;
+  auto in_break = false;
+  for (auto c : text::trim(text)) {
+    auto line_break = c == '\r' || c == '\n';
+    if (!line_break || !in_break)
+      result += line_break ? ' ' : c;
+    in_break = line_break;
+  }
+  return result;
+}
+
+void append_session_info(std::string& out, const json_text& fields) {
+  auto parsed = json::parse(fields.text);
+  auto object = parsed ? parsed.value.if_object() : nullptr;
+  if (object == nullptr)
+    return;
+  if (auto name = json::string_member(*object, "name"))
+    (*object)["name"] = one_line(*name);
+  append_fields(out, json_text{json::print(parsed.value)});
+}
+
 void append_base(std::string& out, std::string_view id,
                  std::string_view parent_id, int64_t now_ms) {
   json::append_member(out, "id", id);
@@ -72,15 +105,6 @@ void append_base(std::string& out, std::string_view id,
     json::append_quoted(out, parent_id);
   json::append_member(out, "timestamp", text::iso_utc(now_ms));
   out += '}';
-}
-
-std::string_view without_space(std::string_view text) {
-  constexpr std::string_view space = " \t\r\n\v\f";
-  auto begin = text.find_first_not_of(space);
-  if (begin == std::string_view::npos)
-    return {};
-  auto end = text.find_last_not_of(space);
-  return text.substr(begin, end - begin + 1);
 }
 
 } // namespace
@@ -159,6 +183,9 @@ std::string print_session_entry(const session_entry& entry, std::string_view id,
       json::append_name(out, "details");
       json::append_json(out, entry.message.details.text);
     }
+    break;
+  case entry_kind::session_info:
+    append_session_info(out, entry.fields);
     break;
   default:
     append_fields(out, entry.fields);

@@ -63,15 +63,15 @@ std::string_view session_tree::leaf() const {
   return leaf_ != none ? nodes_[leaf_].id : std::string_view{};
 }
 
-bool session_tree::select(std::string_view id) {
-  if (id.empty()) {
-    leaf_ = none;
-    return true;
-  }
+bool session_tree::can_be_leaf(std::string_view id) const {
   auto node = find(id);
-  if (node == none || nodes_[node].type == record_type::leaf)
+  return node != none && nodes_[node].type != record_type::leaf;
+}
+
+bool session_tree::select(std::string_view id) {
+  if (!id.empty() && !can_be_leaf(id))
     return false;
-  leaf_ = node;
+  leaf_ = id.empty() ? none : find(id);
   return true;
 }
 
@@ -162,15 +162,36 @@ append_plan session_tree::plan_append(const std::vector<session_entry>& entries,
 append_plan session_tree::plan_leaf(std::string_view target, int64_t now_ms,
                                     entropy& chance) const {
   append_plan plan;
-  auto node = find(target);
-  if (!target.empty()
-      && (node == none || nodes_[node].type == record_type::leaf)) {
+  if (!target.empty() && !can_be_leaf(target)) {
     plan.fault = {errc::bad_request,
                   "the entry that should become the leaf does not exist", 0};
     return plan;
   }
   plan.ids.push_back(fresh_id(chance, {}));
   plan.bytes = print_leaf(target, plan.ids.front(), leaf(), now_ms) + '\n';
+  return plan;
+}
+
+append_plan session_tree::plan_branch(std::string_view target,
+                                      const json_text& summary, int64_t now_ms,
+                                      entropy& chance) const {
+  auto plan = plan_leaf(target, now_ms, chance);
+  if (summary.empty() || plan.fault.code != errc::none)
+    return plan;
+  auto parsed = json::parse(summary.text);
+  auto members = parsed ? parsed.value.if_object() : nullptr;
+  if (members == nullptr) {
+    plan.fault = {errc::bad_request,
+                  "the summary of a branch is no JSON object", 0};
+    return plan;
+  }
+  (*members)["fromId"] = target.empty() ? "root" : std::string{target};
+  session_entry entry;
+  entry.kind = entry_kind::branch_summary;
+  entry.fields.text = json::print(parsed.value);
+  auto id = fresh_id(chance, plan.ids);
+  plan.bytes += print_session_entry(entry, id, target, now_ms) + '\n';
+  plan.ids.push_back(std::move(id));
   return plan;
 }
 

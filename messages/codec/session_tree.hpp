@@ -121,6 +121,16 @@ public:
   append_plan plan_leaf(std::string_view target, int64_t now_ms,
                         entropy& chance) const;
 
+  /// The same, and under the new leaf an entry that sums up the branch which is
+  /// left.
+  /// @param summary members of the entry as a JSON object (summary, details);
+  /// empty: no such entry
+  append_plan plan_branch(std::string_view target, const json_text& summary,
+                          int64_t now_ms, entropy& chance) const;
+
+  /// Whether an id names an entry that others may hang under.
+  bool can_be_leaf(std::string_view id) const;
+
   /// The whole file as it has to be before, or with, a plan.
   std::string rewritten(const append_plan& plan = {}) const;
 

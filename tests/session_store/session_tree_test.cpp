@@ -122,6 +122,61 @@ TEST_CASE("a leaf is moved by a record that survives reopening") {
         == errc::bad_request);
 }
 
+TEST_CASE("a branch that is left may be summed up under the new leaf") {
+  struct row {
+    const char* target;
+    const char* from;
+    std::vector<std::string> said;
+  };
+  const row rows[] = {
+    {"u1", "u1", {"user:one", "branchSummary:so far", "user:next"}},
+    {"", "root", {"branchSummary:so far", "user:next"}}};
+  for (const auto& [target, from, expected] : rows) {
+    CAPTURE(target);
+    seeded_entropy chance;
+    auto file = lines({header_line, user_entry("u1", "", "one"),
+                       user_entry("u2", "u1", "two")});
+    auto tree = good_tree(file);
+    auto plan = tree.plan_branch(
+      target, json_text{R"({"summary":"so far","details":{"n":1}})"}, start_ms,
+      chance);
+    REQUIRE(plan.fault.code == errc::none);
+    REQUIRE(plan.ids.size() == 2);
+    file += plan.bytes;
+    tree.commit(plan);
+    CHECK(tree.leaf() == plan.ids.at(1));
+    auto summary = parsed(split(file).at(4));
+    CHECK(json::text_or_empty(summary, "fromId") == from);
+    CHECK(json::member(summary, "details") != nullptr);
+    append_to(tree, {said_by_user("next")}, file, chance);
+    CHECK(said(tree.context()) == expected);
+    CHECK(good_tree(file).context() == tree.context());
+  }
+  seeded_entropy chance;
+  auto tree = good_tree(lines({header_line, user_entry("u1", "", "one")}));
+  CHECK(tree.plan_branch("u1", json_text{"[]"}, start_ms, chance).fault.code
+        == errc::bad_request);
+}
+
+TEST_CASE("the name of a session is written on one line") {
+  struct row {
+    const char* given;
+    const char* written;
+  };
+  const row rows[] = {{R"({"name":"  a\r\n\nb \n c\r"})", "a b   c"},
+                      {R"({"name":" \n "})", ""},
+                      {R"({"name":"plain"})", "plain"},
+                      {R"({"name":7,"x":"a\nb"})", ""}};
+  for (const auto& [given, written] : rows) {
+    CAPTURE(given);
+    session_entry entry;
+    entry.kind = entry_kind::session_info;
+    entry.fields.text = given;
+    auto line = parsed(print_session_entry(entry, "id", "", start_ms));
+    CHECK(json::text_or_empty(line, "name") == written);
+  }
+}
+
 TEST_CASE("contexts begin with the last compaction") {
   auto tree = good_tree(compacted());
   CHECK(said(tree.context())
