@@ -23,8 +23,9 @@ caf::error too_many() {
 } // namespace
 
 void session_store_state::init(store_services services, office place,
-                               std::string session_key) {
+                               std::string session_key, bool in_memory) {
   services_ = std::move(services);
+  in_memory_ = in_memory;
   place_ = std::move(place);
   label_ = "store/" + place_.key + "#" + session_key;
   if (auto suffix = thread_suffix_of(session_key))
@@ -41,15 +42,11 @@ session_store_actor::behavior_type session_store_state::make_behavior() {
     [this](atom::locate, const std::string& message_id) {
       return locate(message_id);
     },
-    [](atom::branch, const session_branch&) -> caf::result<session_context> {
-      return make_failure(errc::not_ready, "branching is not built");
+    [this](atom::branch, const session_branch& request) {
+      return branch(request);
     },
-    [](atom::exists) -> caf::result<bool> {
-      return make_failure(errc::not_ready, "not built");
-    },
-    [](atom::ensure) -> caf::result<std::string> {
-      return make_failure(errc::not_ready, "not built");
-    },
+    [this](atom::exists) { return exists(); },
+    [this](atom::ensure) { return ensure(); },
     [this](atom::reset, const session_open& request) { return reset(request); },
     [this](atom::close) { return close(); },
   };
@@ -143,6 +140,60 @@ caf::result<session_context> session_store_state::load() {
   return promise;
 }
 
+caf::result<session_context>
+session_store_state::branch(const session_branch& request) {
+  auto promise = self_->make_response_promise<session_context>();
+  auto id = contexts_.keep(promise);
+  auto fail = [this, id](caf::error reason) {
+    contexts_.fail(id, std::move(reason));
+    finish();
+  };
+  auto done = [this, id] {
+    contexts_.deliver(id, context());
+    finish();
+  };
+  if (!submit([this, request, done, fail] {
+        if (tree_)
+          move_leaf(request, done, fail);
+        else
+          fail(make_failure(errc::not_ready, "The session file is not open."));
+      }))
+    contexts_.fail(id, too_many());
+  return promise;
+}
+
+caf::result<bool> session_store_state::exists() {
+  auto promise = self_->make_response_promise<bool>();
+  auto id = answers_.keep(promise);
+  auto fail = [this, id](caf::error reason) {
+    answers_.fail(id, std::move(reason));
+    finish();
+  };
+  auto answer = [this, id](bool found) {
+    answers_.deliver(id, found);
+    finish();
+  };
+  if (!submit([this, answer, fail] { look_for_session(answer, fail); }))
+    answers_.fail(id, too_many());
+  return promise;
+}
+
+caf::result<std::string> session_store_state::ensure() {
+  auto promise = self_->make_response_promise<std::string>();
+  auto id = paths_.keep(promise);
+  auto fail = [this, id](caf::error reason) {
+    paths_.fail(id, std::move(reason));
+    finish();
+  };
+  auto answer = [this, id](std::string path) {
+    paths_.deliver(id, std::move(path));
+    finish();
+  };
+  if (!submit([this, answer, fail] { register_thread(answer, fail); }))
+    paths_.fail(id, too_many());
+  return promise;
+}
+
 caf::result<cause_report>
 session_store_state::locate(const std::string& message_id) {
   auto promise = self_->make_response_promise<cause_report>();
@@ -158,6 +209,8 @@ session_store_state::locate(const std::string& message_id) {
   if (!submit([this, message_id, answer, fail] {
         if (tree_ && !doubtful_)
           return answer(tree_->cause_of(message_id));
+        if (in_memory_)
+          return answer({});
         find_file(
           [this, message_id, answer, fail](candidate found) {
             auto opened = session_tree::open(std::move(found.text), origin(),
@@ -236,7 +289,8 @@ session_header session_store_state::new_header(lineage from) const {
 
 session_context session_store_state::context() {
   auto result = contexts_of_tree_.context(*tree_);
-  result.path = path_of(file_);
+  if (!in_memory_)
+    result.path = path_of(file_);
   return result;
 }
 
@@ -260,9 +314,10 @@ std::string session_store_state::path_of(const std::string& file) const {
   return session_path(place_, file);
 }
 
-caf::error session_store_state::foreign_change(const std::string& what) const {
+caf::error session_store_state::foreign_change(const std::string& file,
+                                               const std::string& what) const {
   return make_failure(errc::conflict,
-                      "The session file " + path_of(file_)
+                      "The session file " + path_of(file)
                         + " was changed by somebody else: " + what
                         + ". Nothing was overwritten; the session is read "
                           "again with the next message.");
@@ -275,6 +330,7 @@ void session_store_state::take(session_tree tree) {
 }
 
 void session_store_state::forget() {
+  release();
   tree_.reset();
   contexts_of_tree_.clear();
   cursor_.reset();
@@ -294,13 +350,33 @@ session_store_actor spawn_session_store(caf::actor_system& system,
                                         store_services services, office place,
                                         std::string session_key) {
   return kit::spawn_stateful<session_store_actor, session_store_state>(
-    system, std::move(services), std::move(place), std::move(session_key));
+    system, std::move(services), std::move(place), std::move(session_key),
+    false);
+}
+
+session_store_actor spawn_memory_session_store(caf::actor_system& system,
+                                               store_services services,
+                                               office place,
+                                               std::string session_key) {
+  return kit::spawn_stateful<session_store_actor, session_store_state>(
+    system, std::move(services), std::move(place), std::move(session_key),
+    true);
 }
 
 session_store_factory make_session_store_factory(store_services services) {
+  if (!services.writers && services.files)
+    services.writers = spawn_session_writers(services.files);
   return [services](caf::actor_system& system, const office& place,
                     const std::string& session_key) {
     return spawn_session_store(system, services, place, session_key);
+  };
+}
+
+session_store_factory
+make_memory_session_store_factory(store_services services) {
+  return [services](caf::actor_system& system, const office& place,
+                    const std::string& session_key) {
+    return spawn_memory_session_store(system, services, place, session_key);
   };
 }
 

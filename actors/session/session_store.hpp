@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/session/session_writers.hpp"
 #include "messages/interfaces/factories.hpp"
 #include "messages/interfaces/files.hpp"
 #include "messages/interfaces/journal.hpp"
@@ -22,6 +23,8 @@ struct store_services {
   /// Directory of an office as the tools of a run see it; goes into the headers
   /// of new session files. Empty: the host directory.
   std::function<std::string(const office&)> cwd;
+  /// Who writes to which file. Null: nobody looks.
+  session_writers_actor writers;
 };
 
 /// Spawns the SESSION STORE of one office and session key: the one live writer
@@ -34,7 +37,20 @@ session_store_actor spawn_session_store(caf::actor_system& system,
                                         store_services services, office place,
                                         std::string session_key);
 
-/// The same as a value for sessions.
+/// Spawns a session store that never touches a disk, for sessions that end with
+/// their run: it begins empty, knows no chat log, and what was appended goes
+/// when it is closed. Files and journal of the services may be null.
+session_store_actor spawn_memory_session_store(caf::actor_system& system,
+                                               store_services services,
+                                               office place,
+                                               std::string session_key);
+
+/// Session stores as a value for sessions. All stores of a factory share one
+/// SESSION WRITERS, made here unless the services bring it.
 session_store_factory make_session_store_factory(store_services services);
+
+/// The same for stores that never touch a disk.
+session_store_factory
+make_memory_session_store_factory(store_services services);
 
 } // namespace bureau::session

@@ -2,17 +2,19 @@
 
 #include "messages/codec/history.hpp"
 #include "messages/codec/json_support.hpp"
-#include "messages/identity/session_key.hpp"
+#include "messages/limits.hpp"
 #include "messages/text/time_text.hpp"
 #include "messages/text/utf8.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 namespace bureau::session {
 
 namespace {
 
-constexpr std::string_view extension = ".jsonl";
+constexpr auto extension = session_file_extension;
 
 std::string dashed_time(int64_t unix_ms) {
   auto result = text::iso_utc(unix_ms);
@@ -20,30 +22,6 @@ std::string dashed_time(int64_t unix_ms) {
     if (c == ':' || c == '.')
       c = '-';
   return result;
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-/// Matches `d` to a digit and everything else to itself, ignoring case.
-bool starts_with_shape(std::string_view text, std::string_view shape) {
-  if (text.size() < shape.size())
-    return false;
-  for (size_t i = 0; i < shape.size(); ++i)
-    if (shape[i] == 'd' ? !is_digit(text[i])
-                        : lower(text[i]) != lower(shape[i]))
-      return false;
-  return true;
-}
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size()
-         && starts_with_shape(text.substr(text.size() - end.size()), end);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -63,49 +41,6 @@ std::string main_file_name(int64_t created_ms, std::string_view session_id) {
   return result;
 }
 
-bool is_main_file_name(std::string_view name) {
-  // YYYY-MM-DDT, at least one character, _, 8 hex digits, .jsonl
-  constexpr size_t tail = 1 + 8 + extension.size();
-  if (!starts_with_shape(name, "dddd-dd-ddT") || !ends_with(name, extension)
-      || name.size() < 11 + 1 + tail)
-    return false;
-  auto end = name.substr(name.size() - tail);
-  if (end.front() != '_')
-    return false;
-  for (auto c : end.substr(1, 8))
-    if (!is_digit(c) && !(lower(c) >= 'a' && lower(c) <= 'f'))
-      return false;
-  return true;
-}
-
-std::optional<int64_t> main_file_time(std::string_view name) {
-  // 2026-04-05T00-00-12-345Z
-  constexpr size_t length = 24;
-  if (!starts_with_shape(name, "dddd-dd-ddTdd-dd-dd-dddZ"))
-    return std::nullopt;
-  auto stamp = std::string{name.substr(0, length)};
-  stamp[13] = ':';
-  stamp[16] = ':';
-  stamp[19] = '.';
-  return text::parse_iso(stamp);
-}
-
-std::optional<std::string> thread_file_name(std::string_view suffix) {
-  if (suffix.empty() || suffix == "." || suffix == ".."
-      || suffix.size() > max_suffix_bytes)
-    return std::nullopt;
-  for (auto c : suffix) {
-    auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F || c == '/' || c == '\\')
-      return std::nullopt;
-  }
-  auto result = std::string{suffix};
-  result += extension;
-  if (is_main_file_name(result))
-    return std::nullopt;
-  return result;
-}
-
 std::string archive_file_name(int64_t now_ms, std::string_view suffix) {
   auto result = dashed_time(now_ms) + "_";
   result += suffix;
@@ -117,6 +52,13 @@ std::string torn_file_name(int64_t now_ms, std::string_view file) {
   auto result = dashed_time(now_ms) + "_";
   result += file;
   result += ".torn";
+  return result;
+}
+
+std::string next_file_name(std::string_view suffix) {
+  auto result = std::string{suffix};
+  result += extension;
+  result += ".next";
   return result;
 }
 
@@ -158,19 +100,24 @@ std::optional<int64_t> thread_time(std::string_view suffix) {
   return numeric_ts_ms(suffix);
 }
 
-std::vector<std::string> parent_names(const std::vector<std::string>& names,
-                                      int64_t thread_ms) {
-  constexpr int64_t slack_ms = 86'400'000;
+std::vector<std::string> parent_names(const std::vector<std::string>& names) {
   std::vector<std::string> result;
-  for (const auto& name : names) {
-    if (!is_main_file_name(name))
-      continue;
-    auto created = main_file_time(name);
-    if (!created || *created <= thread_ms + slack_ms)
-      result.push_back(name);
-  }
+  std::copy_if(names.begin(), names.end(), std::back_inserter(result),
+               is_main_file_name);
   std::sort(result.begin(), result.end(), std::greater<>{});
+  if (result.size() > limits::session_parents_read)
+    result.resize(limits::session_parents_read);
   return result;
+}
+
+parent_candidate better_parent(parent_candidate one, parent_candidate other,
+                               int64_t thread_ms) {
+  auto fits = [thread_ms](const parent_candidate& parent) {
+    return !parent.id.empty() && parent.created_ms <= thread_ms;
+  };
+  if (!fits(other))
+    return one;
+  return fits(one) && one.created_ms >= other.created_ms ? one : other;
 }
 
 std::optional<parent_candidate> read_candidate(std::string_view name,

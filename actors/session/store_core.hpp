@@ -1,6 +1,7 @@
 #pragma once
 
 #include "messages/codec/session_record.hpp"
+#include "messages/identity/session_file_name.hpp"
 #include "messages/identity/workspace.hpp"
 
 #include <cstdint>
@@ -21,23 +22,16 @@ inline constexpr std::string_view archive_name = "archive";
 /// `2026-04-05T00-00-12-345Z_7b54cf90.jsonl`.
 std::string main_file_name(int64_t created_ms, std::string_view session_id);
 
-/// Whether a name has the form of a top-level session file.
-bool is_main_file_name(std::string_view name);
-
-/// Creation time that a top-level file's name tells.
-std::optional<int64_t> main_file_time(std::string_view name);
-
-/// `<suffix>.jsonl`, or nothing for a suffix that is no safe file name: empty,
-/// `.`, `..`, with a separator or a control character, too long, or one that
-/// could be taken for a top-level file.
-std::optional<std::string> thread_file_name(std::string_view suffix);
-
 /// `2026-04-05T00-00-12-345Z_<suffix>.jsonl`, below the archive directory.
 std::string archive_file_name(int64_t now_ms, std::string_view suffix);
 
 /// `2026-04-05T00-00-12-345Z_<file>.torn`, below the archive directory: where
 /// the torn last line of a file goes when the file is mended.
 std::string torn_file_name(int64_t now_ms, std::string_view file);
+
+/// `<suffix>.jsonl.next`, below the archive directory: a fresh session on its
+/// way to the place of a thread's file.
+std::string next_file_name(std::string_view suffix);
 
 /// The file name that a pointer's content gives; nothing unless it is one
 /// single, visible path segment.
@@ -67,11 +61,15 @@ struct parent_candidate {
 /// Time of the root of a thread whose suffix is a decimal number of seconds.
 std::optional<int64_t> thread_time(std::string_view suffix);
 
-/// Names of top-level files that may have been current when a thread began,
-/// newest first. Their headers decide; the times in names only rule out what is
-/// much younger than the thread.
-std::vector<std::string> parent_names(const std::vector<std::string>& names,
-                                      int64_t thread_ms);
+/// Names of top-level files whose headers are looked at for a thread's parent:
+/// the newest limits::session_parents_read by name, newest first. Names only
+/// choose what is read; what is chosen by its header alone.
+std::vector<std::string> parent_names(const std::vector<std::string>& names);
+
+/// The later one of two possible parents of a thread that began at an instant;
+/// one without an id counts as none.
+parent_candidate better_parent(parent_candidate one, parent_candidate other,
+                               int64_t thread_ms);
 
 /// Id and time of a header line; nothing when it cannot be a parent.
 std::optional<parent_candidate> read_candidate(std::string_view name,

@@ -51,6 +51,7 @@ void session_store_state::stat_file(const std::string& file,
       result.device = found.device;
       result.inode = found.inode;
       result.links = found.links;
+      result.modified_ns = found.modified_ns;
       next(std::move(result));
     },
     std::move(fail));
@@ -243,15 +244,50 @@ void session_store_state::remember_identity(step next, failure fail) {
     [this, next, fail](candidate found) {
       if (found.kind != file_kind::regular
           || found.size != tree_->disk_size()) {
-        auto error = foreign_change("it is not the file that was just written");
+        auto error =
+          foreign_change(file_, "it is not the file that was just written");
         forget();
         return fail(std::move(error));
       }
       device_ = found.device;
       inode_ = found.inode;
-      next();
+      claim(found, tree_->header().id, next, fail);
     },
     fail);
+}
+
+void session_store_state::check_unchanged(const candidate& was, step next,
+                                          failure fail) {
+  stat_file(
+    was.name,
+    [this, was, next, fail](const candidate& found) {
+      if (found.kind == was.kind && found.device == was.device
+          && found.inode == was.inode && found.size == was.size
+          && found.modified_ns == was.modified_ns)
+        return next();
+      fail(foreign_change(was.name, was.kind == file_kind::absent
+                                      ? "it appeared meanwhile"
+                                      : "it is not the file that was found"));
+    },
+    fail);
+}
+
+void session_store_state::claim(const candidate& file,
+                                const std::string& session_id, step next,
+                                failure fail) {
+  if (!services_.writers)
+    return next();
+  claimed_ = true;
+  kit::bounded_request(self_, services_.writers, limits::disk_timeout,
+                       atom::open_v, path_of(file.name), file.device,
+                       file.inode, session_id)
+    .then([next](caf::ok_atom) { next(); },
+          [fail](caf::error& reason) { fail(reason); });
+}
+
+void session_store_state::release() {
+  if (std::exchange(claimed_, false))
+    self_->send(services_.writers, atom::close_v);
 }
 
 void session_store_state::rewrite(append_plan plan, uint64_t expected_size,
@@ -264,9 +300,9 @@ void session_store_state::rewrite(append_plan plan, uint64_t expected_size,
                   && found.size == expected_size
                   && (inode_ == 0 || found.inode == inode_);
       if (!same) {
-        auto error = foreign_change("it has " + std::to_string(found.size)
-                                    + " bytes instead of "
-                                    + std::to_string(expected_size));
+        auto error = foreign_change(
+          file_, "it has " + std::to_string(found.size) + " bytes instead of "
+                   + std::to_string(expected_size));
         forget();
         return fail(std::move(error));
       }
@@ -315,11 +351,43 @@ void session_store_state::append_entries(
   if (plan.fault.code != errc::none)
     return fail(make_failure(plan.fault.code, "A session entry was refused: "
                                                 + plan.fault.what + "."));
+  write_plan(std::move(plan), std::move(next), std::move(fail));
+}
+
+void session_store_state::move_leaf(const session_branch& request, step next,
+                                    failure fail) {
+  if (doubtful_)
+    return verify(
+      [this, request, next, fail] { move_leaf(request, next, fail); }, fail);
+  const auto& target = request.target;
+  if (!target.empty() && !tree_->can_be_leaf(target))
+    return fail(
+      make_failure(errc::not_found, "The session has no entry " + target
+                                      + " that it could go on from."));
+  if (request.summary.empty() && target == tree_->leaf())
+    return next();
+  auto plan = tree_->plan_branch(target, request.summary,
+                                 services_.wall->now_ms(), *services_.chance);
+  if (plan.fault.code != errc::none)
+    return fail(make_failure(
+      plan.fault.code, "The branch was refused: " + plan.fault.what + "."));
+  write_plan(
+    std::move(plan), [next](const std::vector<std::string>&) { next(); },
+    std::move(fail));
+}
+
+void session_store_state::write_plan(append_plan plan,
+                                     with<std::vector<std::string>> next,
+                                     failure fail) {
+  if (in_memory_) {
+    tree_->commit(plan);
+    return next(plan.ids);
+  }
   // One record of the journal is one unit; what does not fit goes the long way
   // so that it still is one.
   constexpr size_t headroom = 4096;
   if (!tree_->needs_rewrite()
-      && plan.bytes.size() + headroom <= limits::journal_frame_bytes)
+      && plan.bytes.size() + headroom <= limits::journal_record_bytes)
     return append_plan_bytes(std::move(plan), std::move(next), std::move(fail));
   auto ids = plan.ids;
   rewrite(
@@ -365,8 +433,8 @@ void session_store_state::handle_appended(append_plan plan, uint64_t offset,
       std::move(plan), size, [ids, next] { next(ids); }, std::move(fail));
   }
   auto error =
-    foreign_change("it had " + std::to_string(offset) + " bytes instead of "
-                   + std::to_string(expected));
+    foreign_change(file_, "it had " + std::to_string(offset)
+                            + " bytes instead of " + std::to_string(expected));
   forget();
   fail(std::move(error));
 }
@@ -387,7 +455,7 @@ void session_store_state::verify(step next, failure fail) {
           if (read.kind != file_kind::regular
               || opened.tree->header().id != tree_->header().id
               || !opened.tree->select(leaf)) {
-            auto error = foreign_change("it is another session");
+            auto error = foreign_change(file_, "it is another session");
             forget();
             return fail(std::move(error));
           }
@@ -395,7 +463,11 @@ void session_store_state::verify(step next, failure fail) {
           device_ = read.device;
           inode_ = read.inode;
           doubtful_ = false;
-          next();
+          auto undo = [this, fail](caf::error reason) {
+            forget();
+            fail(std::move(reason));
+          };
+          claim(read, tree_->header().id, next, undo);
         },
         fail);
     },

@@ -8,19 +8,27 @@ namespace bureau::session {
 void session_store_state::start_afresh(const session_open& request, step next,
                                        failure fail) {
   auto current = request.current_message_id;
-  if (!suffix_)
-    return begin_reset_file(new_header({}), current, next, fail);
+  if (in_memory_) {
+    forget();
+    return open_in_memory(std::move(next));
+  }
+  if (!suffix_) {
+    auto header = new_header({});
+    candidate place;
+    place.name = main_file_name(services_.wall->now_ms(), header.id);
+    return begin_reset_file(std::move(header), place, current, next, fail);
+  }
   auto file = thread_file_name(*suffix_);
   if (!file)
     return fail(make_failure(errc::bad_identity,
                              "The thread id of the session key cannot be a "
                              "file name."));
-  auto begin = [this, current, next, fail](lineage from) {
-    begin_reset_file(new_header(std::move(from)), current, next, fail);
-  };
   stat_file(
     *file,
-    [this, begin, fail](const candidate& old) {
+    [this, current, next, fail](const candidate& old) {
+      auto begin = [this, old, current, next, fail](lineage from) {
+        begin_reset_file(new_header(std::move(from)), old, current, next, fail);
+      };
       if (old.kind == file_kind::absent)
         return find_lineage(begin, fail);
       if (old.kind != file_kind::regular)
@@ -30,8 +38,10 @@ void session_store_state::start_afresh(const session_open& request, step next,
       read_header(
         old.name, limits::session_header_chunk_bytes,
         [this, old, begin, fail](const std::string& beginning) {
-          archive(
-            old, services_.wall->now_ms(),
+          auto line = first_line(beginning);
+          auto header = line ? parse_session_header(*line) : std::nullopt;
+          claim(
+            old, header ? header->id : std::string{},
             [this, beginning, begin, fail] {
               kept_lineage(beginning, begin, fail);
             },
@@ -69,68 +79,26 @@ void session_store_state::kept_lineage(const std::string& beginning,
     fail);
 }
 
-void session_store_state::archive(const candidate& old, int64_t stamp_ms,
-                                  step next, failure fail) {
-  auto target =
-    std::string{archive_name} + "/" + archive_file_name(stamp_ms, *suffix_);
-  stat_file(
-    target,
-    [this, old, stamp_ms, target, next, fail](const candidate& there) {
-      // Two resets in one millisecond keep two files.
-      if (there.kind != file_kind::absent)
-        return archive(old, stamp_ms + 1, next, fail);
-      make_directory(
-        "sessions/" + std::string{archive_name},
-        [this, old, target, next, fail] {
-          archive_as(old, target, next, fail);
-        },
-        fail);
-    },
-    fail);
-}
-
-void session_store_state::archive_as(const candidate& old,
-                                     const std::string& target, step next,
-                                     failure fail) {
-  // What cannot be copied in one job is moved, so that even a session that is
-  // too large to be opened can be left behind.
-  if (old.size > limits::file_job_bytes || old.links > 1) {
-    auto move = [this, old, target, next, fail] {
-      rename_file(old.name, target, next, fail);
-    };
-    return seal(old.name, move, fail);
-  }
-  // A copy, not a rename: whenever a crash comes, the key has a session, and
-  // never one that starts again from what lies before the reset.
-  read_text(
-    old,
-    [this, target, next, fail](candidate read) {
-      write_file(target, std::move(read.text), next, fail);
-    },
-    fail);
-}
-
 void session_store_state::begin_reset_file(session_header header,
+                                           const candidate& old,
                                            const std::string& current,
                                            step next, failure fail) {
   read_log(
     limits::history_sync_bytes,
-    [this, header = std::move(header), current, next,
+    [this, header = std::move(header), old, current, next,
      fail](const log_contents& log) {
       auto now = services_.wall->now_ms();
       auto fresh = std::make_shared<session_tree>(session_tree::create(header));
       auto plan = fresh->plan_append({reset_marker(log, scope(current), now)},
                                      now, *services_.chance);
-      auto file =
-        suffix_ ? *thread_file_name(*suffix_) : main_file_name(now, header.id);
-      auto adopt = [this, fresh, plan, file, next, fail] {
-        forget();
+      auto adopt = [this, fresh, plan, file = old.name, next, fail] {
         fresh->commit_rewritten(plan);
         take(std::move(*fresh));
         file_ = file;
+        doubtful_ = false;
         remember_identity(next, fail);
       };
-      auto point = [this, file, adopt, fail] {
+      auto point = [this, file = old.name, adopt, fail] {
         if (suffix_)
           adopt();
         else
@@ -138,16 +106,61 @@ void session_store_state::begin_reset_file(session_header header,
       };
       // Header and marker are one write: there is never a file that a later
       // sync could fill with what lies before the reset.
-      auto write = [this, fresh, plan, file, point, fail] {
-        write_file(file, fresh->rewritten(plan), point, fail);
-      };
-      auto sealed = [this, file, write, fail] {
-        if (suffix_)
-          seal(file, write, fail);
-        else
-          write();
-      };
-      make_directory("sessions", sealed, fail);
+      auto bytes = fresh->rewritten(plan);
+      if (old.kind == file_kind::absent)
+        write_new(old, std::move(bytes), point, fail);
+      else
+        replace_thread(old, std::move(bytes), point, fail);
+    },
+    fail);
+}
+
+void session_store_state::replace_thread(const candidate& old,
+                                         std::string bytes, step next,
+                                         failure fail) {
+  // The fresh session is whole before the old one moves: whenever a crash
+  // comes, the key has a session, and never one that starts again from what
+  // lies before the reset. Between the two renames it is the waiting file,
+  // which the next open puts in its place.
+  auto waiting = std::string{archive_name} + "/" + next_file_name(*suffix_);
+  auto arrive = [this, old, waiting, next, fail] {
+    rename_file(waiting, old.name, next, fail);
+  };
+  auto leave = [this, old, arrive, fail](const std::string& target) {
+    check_unchanged(
+      old,
+      [this, old, target, arrive, fail] {
+        rename_file(old.name, target, arrive, fail);
+      },
+      fail);
+  };
+  auto named = [this, leave, fail] {
+    free_archive_name(services_.wall->now_ms(), leave, fail);
+  };
+  auto written = [this, old, named, fail] {
+    seal(old.name, named, fail);
+  };
+  make_directory(
+    "sessions/" + std::string{archive_name},
+    [this, waiting, bytes = std::move(bytes), written, fail] {
+      write_file(waiting, bytes, written, fail);
+    },
+    fail);
+}
+
+void session_store_state::free_archive_name(int64_t stamp_ms,
+                                            with<std::string> next,
+                                            failure fail) {
+  auto target =
+    std::string{archive_name} + "/" + archive_file_name(stamp_ms, *suffix_);
+  stat_file(
+    target,
+    [this, stamp_ms, target, next, fail](const candidate& there) {
+      // Two resets in one millisecond keep two files.
+      if (there.kind == file_kind::absent)
+        next(target);
+      else
+        free_archive_name(stamp_ms + 1, next, fail);
     },
     fail);
 }

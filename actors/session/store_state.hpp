@@ -23,6 +23,9 @@ namespace bureau::session {
 ///   (open, session_open)     → session_context   ⇒ open
 ///   (append, session_append) → ids               ⇒ append
 ///   (load)                   → session_context   ⇒ load
+///   (branch, session_branch) → session_context   ⇒ branch
+///   (exists)                 → bool              ⇒ exists
+///   (ensure)                 → path              ⇒ ensure
 ///   (locate, message id)     → cause_report      ⇒ locate
 ///   (reset, session_open)    → session_context   ⇒ reset
 ///   (close)                  → ok                ⇒ close
@@ -39,7 +42,8 @@ public:
 
   explicit session_store_state(pointer self) : self_(self) {}
 
-  void init(store_services services, office place, std::string session_key);
+  void init(store_services services, office place, std::string session_key,
+            bool in_memory);
   session_store_actor::behavior_type make_behavior();
 
 private:
@@ -56,6 +60,7 @@ private:
     uint64_t device = 0;
     uint64_t inode = 0;
     uint64_t links = 0;
+    int64_t modified_ns = 0;
     std::string text;
   };
 
@@ -70,6 +75,9 @@ private:
   caf::result<session_context> open(const session_open& request);
   caf::result<std::vector<std::string>> append(const session_append& request);
   caf::result<session_context> load();
+  caf::result<session_context> branch(const session_branch& request);
+  caf::result<bool> exists();
+  caf::result<std::string> ensure();
   caf::result<cause_report> locate(const std::string& message_id);
   caf::result<session_context> reset(const session_open& request);
   caf::result<caf::ok_atom> close();
@@ -84,14 +92,34 @@ private:
   void ensure_open(const std::string& current, step next, failure fail);
   void open_found(candidate found, const std::string& current, step next,
                   failure fail);
+  void open_in_memory(step next);
   void find_file(with<candidate> next, failure fail);
-  void create(const std::string& current, step next, failure fail);
-  void create_with(session_header header, const std::string& current, step next,
-                   failure fail);
+  /// Begins a session from the chat log.
+  /// @param found what is in the place of a thread's file: nothing, or a blank
+  /// file
+  void create(candidate found, const std::string& current, step next,
+              failure fail);
+  void create_with(session_header header, const candidate& place,
+                   const std::string& current, step next, failure fail);
+  /// Writes a file that is not there yet, or blank, and still as it was found.
+  void write_new(const candidate& place, std::string bytes, step next,
+                 failure fail);
+
+  // -- threads (store_thread.cpp) ---------------------------------------------
+
+  void look_for_session(with<bool> next, failure fail);
+  void register_thread(with<std::string> next, failure fail);
+  void make_thread_file(const candidate& place, step next, failure fail);
+  /// A reset that a crash ended between its two renames goes on.
+  void finish_reset(with<candidate> next, failure fail);
   void find_lineage(with<lineage> next, failure fail);
   void try_parents(std::vector<std::string> names, size_t position,
-                   int64_t thread_ms, with<lineage> next, failure fail);
+                   int64_t thread_ms, parent_candidate best, with<lineage> next,
+                   failure fail);
   void current_as_parent(with<lineage> next, failure fail);
+
+  // -- history (store_history.cpp) --------------------------------------------
+
   /// Brings what was logged since the last sync into the open session.
   void sync(const std::string& current, step next, failure fail);
   void sync_from_tail(const file_outcome& found, const std::string& current,
@@ -107,11 +135,13 @@ private:
   void start_afresh(const session_open& request, step next, failure fail);
   void kept_lineage(const std::string& beginning, with<lineage> next,
                     failure fail);
-  void archive(const candidate& old, int64_t stamp_ms, step next, failure fail);
-  void archive_as(const candidate& old, const std::string& target, step next,
-                  failure fail);
-  void begin_reset_file(session_header header, const std::string& current,
-                        step next, failure fail);
+  /// Writes the fresh session to where the old one is.
+  void begin_reset_file(session_header header, const candidate& old,
+                        const std::string& current, step next, failure fail);
+  void replace_thread(const candidate& old, std::string bytes, step next,
+                      failure fail);
+  void free_archive_name(int64_t stamp_ms, with<std::string> next,
+                         failure fail);
 
   // -- the disk (store_disk.cpp) ----------------------------------------------
 
@@ -135,6 +165,8 @@ private:
   void rename_file(const std::string& file, const std::string& target,
                    step next, failure fail);
   void seal(const std::string& file, step next, failure fail);
+  /// Fails with conflict when a name stands for something else by now.
+  void check_unchanged(const candidate& was, step next, failure fail);
   /// Puts the tree with a plan in the place of its file.
   void rewrite(append_plan plan, uint64_t expected_size, step next,
                failure fail);
@@ -142,6 +174,9 @@ private:
   void set_torn_tail_aside(step next, failure fail);
   void append_entries(const std::vector<session_entry>& entries,
                       with<std::vector<std::string>> next, failure fail);
+  void move_leaf(const session_branch& request, step next, failure fail);
+  void write_plan(append_plan plan, with<std::vector<std::string>> next,
+                  failure fail);
   void append_plan_bytes(append_plan plan, with<std::vector<std::string>> next,
                          failure fail);
   void handle_appended(append_plan plan, uint64_t offset,
@@ -149,6 +184,10 @@ private:
   /// Reads the file again after a write whose fate is unknown.
   void verify(step next, failure fail);
   void remember_identity(step next, failure fail);
+  /// Makes this store the one writer of a file; the claim before ends.
+  void claim(const candidate& file, const std::string& session_id, step next,
+             failure fail);
+  void release();
 
   template <class Next>
   void file_request(file_job job, Next next, failure fail);
@@ -164,7 +203,8 @@ private:
   history_clock clock() const;
   session_origin origin() const;
   std::string path_of(const std::string& file) const;
-  caf::error foreign_change(const std::string& what) const;
+  caf::error foreign_change(const std::string& file,
+                            const std::string& what) const;
   /// Opens a tree in place of whatever was open.
   void take(session_tree tree);
   void forget();
@@ -176,6 +216,8 @@ private:
   std::string label_;
   /// Suffix of the key; nothing at the top level.
   std::optional<std::string> suffix_;
+  /// The session is nowhere but here.
+  bool in_memory_ = false;
   /// The open session; nothing while closed.
   std::optional<session_tree> tree_;
   context_cache contexts_of_tree_;
@@ -189,12 +231,16 @@ private:
   uint64_t inode_ = 0;
   /// A write failed: the file may or may not hold what was written.
   bool doubtful_ = false;
+  /// The writers know this store.
+  bool claimed_ = false;
   std::deque<step> waiting_;
   bool running_ = false;
   bool pumping_ = false;
   kit::promise_guard<session_context> contexts_;
   kit::promise_guard<std::vector<std::string>> appends_;
   kit::promise_guard<cause_report> reports_;
+  kit::promise_guard<bool> answers_;
+  kit::promise_guard<std::string> paths_;
   kit::promise_guard<caf::ok_atom> closes_;
 };
 

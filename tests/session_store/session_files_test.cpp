@@ -9,7 +9,6 @@ TEST_CASE("top-level files are named after their time and id") {
     main_file_name(1'775'347'212'345, "7b54cf90-1c2d-4e5f-8a9b-0c1d2e3f4a5b");
   CHECK(name == "2026-04-05T00-00-12-345Z_7b54cf90.jsonl");
   CHECK(is_main_file_name(name));
-  CHECK(main_file_time(name) == 1'775'347'212'345);
 }
 
 TEST_CASE("only the exact form is a top-level file") {
@@ -88,23 +87,42 @@ TEST_CASE("what a file holds decides whether it may be passed over") {
   }
 }
 
-TEST_CASE("possible parents of a thread come newest first") {
+TEST_CASE("possible parents of a thread are read newest first") {
   std::vector<std::string> names = {"2026-02-01T00-00-00-000Z_aaaaaaaa.jsonl",
                                     "current",
                                     "17.1.jsonl",
                                     "2026-03-01T00-00-00-000Z_bbbbbbbb.jsonl",
                                     "2025-12-01T00-00-00-000Z_cccccccc.jsonl",
                                     "archive"};
-  auto found = parent_names(names, *thread_time("1771545600.0"));
-  CHECK(found
-        == std::vector<std::string>{"2026-02-01T00-00-00-000Z_aaaaaaaa.jsonl",
+  CHECK(parent_names(names)
+        == std::vector<std::string>{"2026-03-01T00-00-00-000Z_bbbbbbbb.jsonl",
+                                    "2026-02-01T00-00-00-000Z_aaaaaaaa.jsonl",
                                     "2025-12-01T00-00-00-000Z_cccccccc.jsonl"});
+  for (int i = 0; i < 300; ++i)
+    names.push_back("2024-01-01T00-00-00-000Z_" + std::to_string(10'000'000 + i)
+                    + ".jsonl");
+  CHECK(parent_names(names).size() == limits::session_parents_read);
+  CHECK(parent_names(names).front().starts_with("2026-03"));
   CHECK(thread_time("1771545600.0") == 1'771'545'600'000);
   CHECK(thread_time("17") == 17'000);
   for (auto other : {"rc-7", "issue", "", "1.2.3", "-5", "1.", ".5", "1e9"}) {
     CAPTURE(other);
     CHECK_FALSE(thread_time(other));
   }
+}
+
+TEST_CASE("the later session that is not younger than the thread is its "
+          "parent") {
+  parent_candidate none;
+  parent_candidate old{"a", "old", 100};
+  parent_candidate middle{"b", "middle", 200};
+  parent_candidate young{"c", "young", 300};
+  CHECK(better_parent(none, old, 250).id == "old");
+  CHECK(better_parent(old, middle, 250).id == "middle");
+  CHECK(better_parent(middle, old, 250).id == "middle");
+  CHECK(better_parent(middle, young, 250).id == "middle");
+  CHECK(better_parent(none, young, 250).id.empty());
+  CHECK(better_parent(middle, young, 300).id == "young");
 }
 
 TEST_CASE("a parent has a complete header line with id and time") {

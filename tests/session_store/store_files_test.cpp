@@ -66,7 +66,7 @@ TEST_CASE_FIXTURE(store_world,
     REQUIRE(context);
     CHECK(context.value.session_id != "keep");
     CHECK(texts(context.value).at(0) == "from the log");
-    CHECK(session::is_main_file_name(pointer()));
+    CHECK(is_main_file_name(pointer()));
     CHECK(pointer() != row.pointer);
     if (!row.file.empty())
       CHECK(text(row.file) == row.text);
@@ -182,6 +182,22 @@ TEST_CASE_FIXTURE(store_world, "a thread's parent is the session of its time") {
   open(spawn("C123:1356789012345678901"));
   CHECK(header_of(text("1356789012345678901.jsonl")).parent_session_id
         == "mar");
+}
+
+TEST_CASE_FIXTURE(store_world, "a parent is chosen by its header, not its "
+                               "name") {
+  // The newest name has the oldest header, and the oldest name the one that
+  // fits.
+  put_main("2026-02-03T00-00-00-000Z_cccccccc.jsonl",
+           header_text("liar", "2026-01-10T00:00:00.000Z"));
+  put_main("2026-02-02T00-00-00-000Z_bbbbbbbb.jsonl",
+           header_text("young", "2026-02-25T00:00:00.000Z"), false);
+  put_main("2020-02-01T00-00-00-000Z_aaaaaaaa.jsonl",
+           header_text("right", "2026-02-19T00:00:00.000Z"), false);
+  put_main("2030-02-01T00-00-00-000Z_dddddddd.jsonl",
+           header_text("older", "2026-02-18T00:00:00.000Z"), false);
+  open(spawn("C123:1771545600.0")); // 2026-02-20
+  CHECK(header_of(text("1771545600.0.jsonl")).parent_session_id == "right");
 }
 
 TEST_CASE_FIXTURE(store_world,

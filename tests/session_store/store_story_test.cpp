@@ -55,7 +55,7 @@ TEST_CASE_FIXTURE(store_world, "a first open creates file, pointer, session") {
   CHECK(opened.value.messages.empty());
   CHECK(opened.value.leaf.empty());
   auto name = pointer();
-  CHECK(session::is_main_file_name(name));
+  CHECK(is_main_file_name(name));
   CHECK(files() == list{name, "current"});
   auto header = header_of(text(name));
   CHECK(header.id == opened.value.session_id);

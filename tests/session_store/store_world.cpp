@@ -66,6 +66,15 @@ store_world::store_world()
 }
 
 session_store_actor store_world::spawn(const std::string& key) {
+  services.writers = session::spawn_session_writers(services.files);
+  return spawn_beside(key);
+}
+
+session_store_actor store_world::spawn_in_memory(const std::string& key) {
+  return session::spawn_memory_session_store(*system, services, place, key);
+}
+
+session_store_actor store_world::spawn_beside(const std::string& key) {
   return session::spawn_session_store(*system, services, place, key);
 }
 
@@ -78,6 +87,21 @@ answer<session_context> store_world::open(const session_store_actor& store,
 
 answer<session_context> store_world::load(const session_store_actor& store) {
   return ask_for<session_context>(*this, store, atom::load_v);
+}
+
+answer<session_context> store_world::branch(const session_store_actor& store,
+                                            const std::string& target,
+                                            const std::string& summary) {
+  return ask_for<session_context>(*this, store, atom::branch_v,
+                                  session_branch{target, json_text{summary}});
+}
+
+answer<bool> store_world::exists(const session_store_actor& store) {
+  return ask_for<bool>(*this, store, atom::exists_v);
+}
+
+answer<std::string> store_world::ensure(const session_store_actor& store) {
+  return ask_for<std::string>(*this, store, atom::ensure_v);
 }
 
 answer<session_context> store_world::reset(const session_store_actor& store,

@@ -30,11 +30,19 @@ public:
 
   /// A fresh store of a key, as after a restart of the process.
   session_store_actor spawn(const std::string& key = "C123");
+  /// A store beside the last one that was spawned, in the same process.
+  session_store_actor spawn_beside(const std::string& key = "C123");
+  session_store_actor spawn_in_memory(const std::string& key = "C123");
 
   answer<session_context> open(const session_store_actor& store,
                                const std::string& current = {},
                                const history_window& reach = {});
   answer<session_context> load(const session_store_actor& store);
+  answer<session_context> branch(const session_store_actor& store,
+                                 const std::string& target,
+                                 const std::string& summary = {});
+  answer<bool> exists(const session_store_actor& store);
+  answer<std::string> ensure(const session_store_actor& store);
   answer<session_context> reset(const session_store_actor& store,
                                 const std::string& current = {});
   answer<std::vector<std::string>> append(const session_store_actor& store,

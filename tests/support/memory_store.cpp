@@ -4,6 +4,7 @@
 #include "actors/kit/promise_guard.hpp"
 #include "actors/kit/spawn_stateful.hpp"
 #include "messages/codec/json_support.hpp"
+#include "messages/identity/session_key.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -19,6 +20,13 @@ bool is_message(const session_entry& entry) {
          || entry.kind == entry_kind::custom_message;
 }
 
+constexpr std::string_view id_prefix = "entry-";
+
+std::string id_of(size_t number) {
+  return number == 0 ? std::string{}
+                     : std::string{id_prefix} + std::to_string(number);
+}
+
 std::string cause_of(const session_entry& entry) {
   if (entry.kind != entry_kind::custom || entry.custom_type != run_cause)
     return {};
@@ -32,6 +40,9 @@ std::string cause_of(const session_entry& entry) {
 ///   (open, session_open)     → session_context ⇒ open
 ///   (append, session_append) → ids             ⇒ append
 ///   (load)                   → session_context ⇒ context
+///   (branch, session_branch) → session_context ⇒ branch
+///   (exists)                 → bool
+///   (ensure)                 → path            ⇒ ensure
 ///   (locate, id)             → cause_report    ⇒ memory_session::facts
 ///   (reset, session_open)    → session_context ⇒ reset
 ///   (close)                  → ok
@@ -61,9 +72,14 @@ struct memory_store_state {
       [this](atom::locate, const std::string& id) {
         return session->facts(id);
       },
-      [this](atom::branch, const session_branch&) { return load(); },
-      [](atom::exists) { return true; },
-      [](atom::ensure) { return std::string{}; },
+      [this](atom::branch, const session_branch& request) {
+        return branch(request);
+      },
+      [this](atom::exists) {
+        return session->is_there || !session->entries.empty()
+               || !session->history.empty();
+      },
+      [this](atom::ensure) { return ensure(); },
       [this](atom::reset, const session_open&) { return reset(); },
       [this](atom::close) {
         session->is_open = false;
@@ -79,6 +95,7 @@ struct memory_store_state {
       return make_failure(*session->open_failure, "the store refuses to open");
     if (session->open_mood == store_mood::works) {
       session->is_open = true;
+      session->is_there = true;
       return context();
     }
     // A promise that is dropped is never answered: what a stuck store does.
@@ -102,10 +119,8 @@ struct memory_store_state {
         fault != session->failing.end())
       return make_failure(fault->second, "the disk is full");
     std::vector<std::string> ids;
-    for (const auto& entry : request.entries) {
-      session->entries.push_back(entry);
-      ids.push_back("entry-" + std::to_string(session->entries.size()));
-    }
+    for (const auto& entry : request.entries)
+      ids.push_back(put(entry));
     session->appends.push_back(request.entries.size());
     if (session->append_delay.count() == 0)
       return ids;
@@ -114,6 +129,55 @@ struct memory_store_state {
     if (!timer.armed())
       timer.arm(self, session->append_delay, [this] { deliver_due(); });
     return answer;
+  }
+
+  std::string put(session_entry entry) {
+    session->entries.push_back(std::move(entry));
+    if (session->leaf)
+      session->parents[session->entries.size()] = *session->leaf;
+    session->leaf.reset();
+    return id_of(session->entries.size());
+  }
+
+  caf::result<session_context> branch(const session_branch& request) {
+    if (!session->is_open)
+      return make_failure(errc::not_ready, "the session file is not open");
+    if (session->branch_failure)
+      return make_failure(*session->branch_failure, "the disk is full");
+    size_t target = 0;
+    while (id_of(target) != request.target)
+      if (++target > session->entries.size())
+        return make_failure(errc::not_found, "there is no such entry");
+    json::bj::object members;
+    if (!request.summary.empty()) {
+      auto parsed = json::parse(request.summary.text);
+      if (!parsed || !parsed.value.is_object())
+        return make_failure(errc::bad_request, "the summary is no object");
+      members = parsed.value.get_object();
+    }
+    session->leaf = target;
+    if (!request.summary.empty()) {
+      session_entry entry;
+      entry.kind = entry_kind::branch_summary;
+      entry.message.role = message_role::branch_summary;
+      entry.message.summary = json::text_or_empty(members, "summary");
+      entry.message.from_id = target == 0 ? "root" : request.target;
+      members["fromId"] = entry.message.from_id;
+      entry.fields.text = json::print(members);
+      put(std::move(entry));
+    }
+    return context();
+  }
+
+  std::string ensure() {
+    if (!is_thread_key(session->session_key))
+      return {};
+    session->is_there = true;
+    return path();
+  }
+
+  std::string path() const {
+    return "/memory/" + session->session_id + ".jsonl";
   }
 
   void deliver_due() {
@@ -135,17 +199,19 @@ struct memory_store_state {
   session_context reset() {
     session->replaced.push_back(std::exchange(session->entries, {}));
     session->history.clear();
+    session->parents.clear();
+    session->leaf.reset();
     session->session_id += "-next";
     session->is_open = true;
+    session->is_there = true;
     return context();
   }
 
   session_context context() const {
     session_context result;
     result.session_id = session->session_id;
-    result.path = "/memory/" + session->session_id + ".jsonl";
-    if (!session->entries.empty())
-      result.leaf = "entry-" + std::to_string(session->entries.size());
+    result.path = path();
+    result.leaf = id_of(session->current_leaf());
     result.messages = session->messages();
     for (const auto& entry : session->entries) {
       auto id = cause_of(entry);
@@ -158,11 +224,32 @@ struct memory_store_state {
 
 } // namespace
 
+size_t memory_session::current_leaf() const {
+  return leaf.value_or(entries.size());
+}
+
+std::vector<size_t> memory_session::path() const {
+  std::vector<size_t> result;
+  for (auto at = current_leaf(); at != 0;) {
+    result.push_back(at);
+    auto parent = parents.find(at);
+    at = parent != parents.end() ? parent->second : at - 1;
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
 std::vector<transcript_message> memory_session::messages() const {
-  auto result = history;
-  for (const auto& entry : entries)
-    if (is_message(entry))
+  auto numbers = path();
+  auto whole = numbers.empty() ? !leaf : parents.count(numbers.front()) == 0;
+  std::vector<transcript_message> result;
+  if (whole)
+    result = history;
+  for (auto number : numbers) {
+    const auto& entry = entries[number - 1];
+    if (is_message(entry) || !entry.message.summary.empty())
       result.push_back(entry.message);
+  }
   return result;
 }
 
@@ -207,8 +294,10 @@ memory_stores::memory_stores() : sessions_(std::make_shared<table>()) {
 std::shared_ptr<memory_session> memory_stores::session(
   const std::string& office_key, const std::string& session_key) const {
   auto& entry = (*sessions_)[office_key + "#" + session_key];
-  if (!entry)
+  if (!entry) {
     entry = std::make_shared<memory_session>();
+    entry->session_key = session_key;
+  }
   return entry;
 }
 

@@ -26,10 +26,17 @@ enum class store_mood : uint8_t {
 /// may change any member between two steps of its story.
 struct memory_session {
   std::string session_id = "session-1";
+  /// Key of the session; a thread has a file of its own.
+  std::string session_key = "C1";
   /// Messages that were there before the story began.
   std::vector<transcript_message> history;
   /// Everything appended, in order; an append that failed left nothing.
   std::vector<session_entry> entries;
+  /// Entry (from 1) → the one it hangs under when that is not the one before
+  /// it; 0: it is a root.
+  std::map<size_t, size_t> parents;
+  /// Where the next entry hangs when that is not the last one; 0: a new root.
+  std::optional<size_t> leaf;
   /// Number of entries of each successful append.
   std::vector<size_t> appends;
   /// Triggering message of every open.
@@ -45,13 +52,22 @@ struct memory_session {
   /// Open fails with this code.
   std::optional<errc> open_failure;
   store_mood open_mood = store_mood::works;
+  /// Branch fails with this code and moves nothing.
+  std::optional<errc> branch_failure;
   /// Virtual time an append takes.
   std::chrono::milliseconds append_delay{0};
   bool is_open = false;
+  /// There is a file: it was opened, registered or reset.
+  bool is_there = false;
   /// Entries of sessions that a reset replaced.
   std::vector<std::vector<session_entry>> replaced;
 
-  /// The messages the model would see: history and appended messages.
+  /// Number of the current leaf; 0 before the first entry.
+  size_t current_leaf() const;
+  /// Entries from a root to the current leaf.
+  std::vector<size_t> path() const;
+  /// The messages the model would see: history and the messages of the path,
+  /// unless that begins at a new root.
   std::vector<transcript_message> messages() const;
   /// Roles of the appended messages: "user assistant toolResult …".
   std::string roles() const;
