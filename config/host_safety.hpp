@@ -1,26 +1,18 @@
 #pragma once
 
+#include "messages/contracts/host_safety.hpp"
+
 #include <string>
 #include <string_view>
 
-/// Which addresses are the machine itself (agent contracts, shared safety
-/// helpers). Pure: names are never resolved.
+/// URLs of servers, and which hosts are the machine itself.
 namespace bureau::config {
 
-/// Strips one pair of brackets, only around a valid IPv6 literal.
-std::string normalize_host_for_bind(std::string_view host);
-
-/// `localhost`, a strict dotted quad in 127/8, ::1, or an IPv4-mapped 127/8.
-bool is_loopback_host(std::string_view host);
-
-/// 0.0.0.0, ::, or the IPv4-mapped form of all zeros.
-bool is_wildcard_host(std::string_view host);
-
-/// The host as it is written in a URL: IPv6 in brackets.
-std::string host_for_url(std::string_view host);
-
-/// Whether a server may listen there: loopback, or anything when allowed.
-bool is_safe_bind(std::string_view host, bool allow_non_loopback);
+using contracts::host_for_url;
+using contracts::is_loopback_host;
+using contracts::is_safe_bind;
+using contracts::is_wildcard_host;
+using contracts::normalize_host_for_bind;
 
 /// An http(s) URL taken apart; `fault` says what is wrong with it, without
 /// repeating the URL, which may hold a secret.

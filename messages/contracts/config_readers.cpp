@@ -15,20 +15,6 @@ namespace {
 constexpr std::array<std::string_view, 4> encode_names = {"string", "boolean",
                                                           "integer", "csv"};
 
-std::optional<int64_t> digits_of(std::string_view text) {
-  auto is_digit = [](char c) {
-    return c >= '0' && c <= '9';
-  };
-  if (!std::all_of(text.begin(), text.end(), is_digit))
-    return std::nullopt;
-  int64_t value = 0;
-  auto end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end)
-    return std::nullopt;
-  return value;
-}
-
 std::string joined(const std::vector<std::string>& items) {
   std::string result;
   for (const auto& item : items)
@@ -76,6 +62,28 @@ std::optional<std::string> encoded_list(const bj::value& value) {
 
 } // namespace
 
+std::optional<int64_t> parse_digits(std::string_view text) {
+  auto is_digit = [](char c) {
+    return c >= '0' && c <= '9';
+  };
+  if (text.empty() || !std::all_of(text.begin(), text.end(), is_digit))
+    return std::nullopt;
+  int64_t value = 0;
+  auto end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end)
+    return std::nullopt;
+  return value;
+}
+
+std::optional<bool> parse_boolean(std::string_view text) {
+  if (text == "true")
+    return true;
+  if (text == "false")
+    return false;
+  return std::nullopt;
+}
+
 std::optional<std::string> normalize_optional_string(raw_value raw) {
   auto trimmed = raw ? text::trim(*raw) : std::string_view{};
   if (trimmed.empty())
@@ -113,8 +121,8 @@ caf::expected<bool> read_boolean(raw_value raw, std::string_view name,
   auto text = normalize_optional_string(raw);
   if (!text)
     return fallback;
-  if (*text == "true" || *text == "false")
-    return *text == "true";
+  if (auto value = parse_boolean(*text))
+    return *value;
   return invalid(std::string{name} + " must be true or false",
                  {std::string{name}, *text});
 }
@@ -126,7 +134,7 @@ caf::expected<int64_t> read_integer(raw_value raw, std::string_view name,
   auto text = normalize_optional_string(raw);
   if (!text)
     return fallback;
-  auto value = digits_of(*text);
+  auto value = parse_digits(*text);
   if (value && (!bounds.min || *value >= *bounds.min)
       && (!bounds.max || *value <= *bounds.max))
     return *value;

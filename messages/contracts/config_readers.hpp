@@ -33,6 +33,12 @@ using config_error_factory =
 /// A value that may be absent.
 using raw_value = std::optional<std::string_view>;
 
+/// One or more ASCII digits and nothing else, as far as 64 bits hold them.
+std::optional<int64_t> parse_digits(std::string_view text);
+
+/// Exactly `true` or `false`.
+std::optional<bool> parse_boolean(std::string_view text);
+
 /// The text without white space around it; nothing when that is empty.
 std::optional<std::string> normalize_optional_string(raw_value raw);
 
