@@ -79,7 +79,10 @@ TEST_CASE("bearer tokens match exactly or not at all") {
   CHECK_FALSE(bearer_matches("Bearer abcd", "abc"));
   CHECK_FALSE(bearer_matches("Bearer ab", "abc"));
   CHECK_FALSE(bearer_matches("Bearer abcabc", "abc"));
-  CHECK_FALSE(bearer_matches("bearer abc", "abc"));
+  CHECK(bearer_matches("bearer abc", "abc"));
+  CHECK(bearer_matches("BEARER  abc ", "abc"));
+  CHECK_FALSE(bearer_matches("Bearer\tabc", "abc"));
+  CHECK_FALSE(bearer_matches("Bearer ABC", "abc"));
   CHECK_FALSE(bearer_matches("abc", "abc"));
   CHECK_FALSE(bearer_matches("Bearer ", ""));
 }

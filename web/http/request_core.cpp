@@ -1,5 +1,7 @@
 #include "web/http/request_core.hpp"
 
+#include "messages/contracts/bearer.hpp"
+
 #include <algorithm>
 #include <cctype>
 
@@ -122,16 +124,8 @@ std::optional<host_header> parse_host(std::string_view raw) {
 }
 
 bool bearer_matches(std::string_view authorization, std::string_view token) {
-  constexpr std::string_view scheme = "Bearer ";
-  if (token.empty() || !authorization.starts_with(scheme))
-    return false;
-  auto given = authorization.substr(scheme.size());
-  auto difference = given.size() ^ token.size();
-  for (size_t i = 0; i < given.size(); ++i)
-    difference |= static_cast<size_t>(
-      static_cast<unsigned char>(given[i])
-      ^ static_cast<unsigned char>(token[i % token.size()]));
-  return difference == 0;
+  auto given = contracts::read_authorization_bearer(authorization);
+  return given && contracts::bearer_tokens_equal(*given, token);
 }
 
 } // namespace bureau::web

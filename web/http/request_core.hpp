@@ -29,8 +29,9 @@ struct host_header {
 /// Nothing for an empty or malformed header.
 std::optional<host_header> parse_host(std::string_view raw);
 
-/// Whether `Authorization` carries exactly this bearer token; the time does not
-/// depend on where the two differ. An empty expected token never matches.
+/// Whether `Authorization` carries this bearer token; the scheme in any case,
+/// the time does not depend on where the two differ. An empty expected token
+/// never matches.
 bool bearer_matches(std::string_view authorization, std::string_view token);
 
 } // namespace bureau::web
