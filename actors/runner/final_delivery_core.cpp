@@ -1,0 +1,207 @@
+#include "actors/runner/final_delivery_core.hpp"
+
+#include "actors/runner/stream_end_core.hpp"
+#include "messages/contracts/text_split.hpp"
+#include "messages/text/utf8.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace bureau::runner {
+
+namespace {
+
+/// Attempts to find a budget by proportion before it is halved.
+constexpr int proportional_passes = 4;
+
+/// Whether all pieces fit when they are rendered; else the budget that the
+/// widest one suggests.
+struct measure {
+  bool fits = true;
+  size_t suggested = 1;
+};
+
+measure measured(const std::vector<std::string>& chunks, size_t max_chars,
+                 const markup_renderer& fit) {
+  measure result;
+  size_t widest = max_chars;
+  for (const auto& chunk : chunks) {
+    auto width = text::code_point_length(fit(chunk));
+    if (width <= widest)
+      continue;
+    widest = width;
+    result.fits = false;
+    result.suggested = text::code_point_length(chunk) * max_chars / width;
+  }
+  return result;
+}
+
+} // namespace
+
+std::string to_string(delivery_disposition disposition) {
+  switch (disposition) {
+  case delivery_disposition::retryable:
+    return "retryable";
+  case delivery_disposition::permanent:
+    return "permanent";
+  case delivery_disposition::unknown:
+    return "unknown";
+  }
+  return "unknown";
+}
+
+std::vector<std::string> answer_chunks(std::string_view text, size_t max_chars,
+                                       const markup_renderer& fit) {
+  auto budget = max_chars;
+  auto chunks = contracts::split_text_for_chat(text, budget);
+  for (auto pass = 0; fit && budget > 1; ++pass) {
+    auto found = measured(chunks, max_chars, fit);
+    if (found.fits)
+      break;
+    budget = pass < proportional_passes
+               ? std::clamp<size_t>(found.suggested, 1, budget - 1)
+               : std::max<size_t>(budget / 2, 1);
+    chunks = contracts::split_text_for_chat(text, budget);
+  }
+  auto blank = [](const std::string& chunk) {
+    return trimmed(chunk).empty();
+  };
+  if (!std::all_of(chunks.begin(), chunks.end(), blank))
+    std::erase_if(chunks, blank);
+  return chunks;
+}
+
+final_delivery::final_delivery(delivery_rules rules,
+                               std::vector<std::string> chunks)
+  : rules_(std::move(rules)), chunks_(std::move(chunks)),
+    markdown_(rules_.markdown) {
+}
+
+delivery_step final_delivery::start(live_message& head) {
+  head.answer_attempted = true;
+  if (head.last == wanted())
+    return next_chunk(head);
+  return attempt(head);
+}
+
+shown_text final_delivery::wanted() const {
+  const auto& chunk = chunks_[index_];
+  auto render = markdown_ && rules_.render;
+  return {render ? rules_.render(chunk) : chunk, markdown_,
+          content_kind::answer};
+}
+
+delivery_step final_delivery::attempt(live_message& head) {
+  ++attempts_;
+  message_call what;
+  what.content = wanted();
+  if (at_ == stage::overflow) {
+    what.continues = head.ref.value_or("");
+    return delivery::call{std::move(what)};
+  }
+  if (at_ == stage::head && head.ref) {
+    what.op = call_op::edit;
+    what.ref = *head.ref;
+  } else if (at_ == stage::head && !rules_.placeholder.empty()) {
+    at_ = stage::placeholder;
+    what.content = {rules_.placeholder, false, content_kind::status};
+  }
+  return delivery::call{std::move(what)};
+}
+
+delivery_step final_delivery::answered(live_message& head,
+                                       const call_outcome& outcome) {
+  auto placeholder = at_ == stage::placeholder;
+  if (placeholder)
+    at_ = stage::head;
+  if (!outcome.fine())
+    return failure(head, outcome);
+  if (at_ == stage::overflow)
+    return next_chunk(head);
+  if (!outcome.ref.empty())
+    head.ref = outcome.ref;
+  if (placeholder) {
+    // The answer takes its place within the same attempt.
+    rules_.placeholder.clear();
+    --attempts_;
+    return attempt(head);
+  }
+  head.last = wanted();
+  return next_chunk(head);
+}
+
+delivery_step final_delivery::failure(live_message& head,
+                                      const call_outcome& outcome) {
+  last_ = outcome;
+  uncertain_ = uncertain_ || !outcome.not_delivered;
+  switch (outcome.kind) {
+  case send_outcome::reformat_plain:
+    if (!markdown_ || at_ == stage::last_resort)
+      break;
+    markdown_ = false;
+    if (may_retry())
+      return attempt(head);
+    break;
+  case send_outcome::recreate:
+    if (at_ != stage::head || aborted_)
+      break;
+    head.forget();
+    rules_.placeholder.clear();
+    if (may_retry())
+      return attempt(head);
+    break;
+  case send_outcome::retry:
+    if (may_retry())
+      return delivery::wait{delay(outcome)};
+    break;
+  default:
+    break;
+  }
+  return give_up(head);
+}
+
+delivery_step final_delivery::waited(live_message& head) {
+  return aborted_ ? delivery_step{delivery::done{}} : attempt(head);
+}
+
+int64_t final_delivery::delay(const call_outcome& outcome) const {
+  auto result = rules_.base_delay_ms;
+  for (int64_t i = 1; i < attempts_ && result < rules_.delay_cap_ms; ++i)
+    result =
+      result > rules_.delay_cap_ms / 2 ? rules_.delay_cap_ms : result * 2;
+  result = outcome.retry_after_ms.value_or(result);
+  return std::clamp<int64_t>(result, 0, rules_.delay_cap_ms);
+}
+
+delivery_step final_delivery::give_up(live_message& head) {
+  if (aborted_)
+    return delivery::done{};
+  if (at_ == stage::head) {
+    // The last resort: a fresh message without markup.
+    at_ = stage::last_resort;
+    attempts_ = 0;
+    markdown_ = false;
+    return attempt(head);
+  }
+  delivery::failed result;
+  result.attempts = rules_.attempts;
+  result.detail = last_.detail;
+  // Behind a head that arrived, nobody knows what the reader sees.
+  if (uncertain_ || at_ == stage::overflow)
+    result.disposition = delivery_disposition::unknown;
+  else if (last_.kind == send_outcome::retry)
+    result.disposition = delivery_disposition::retryable;
+  return result;
+}
+
+delivery_step final_delivery::next_chunk(live_message& head) {
+  at_ = stage::overflow;
+  ++index_;
+  if (aborted_ || index_ == chunks_.size())
+    return delivery::done{};
+  attempts_ = 0;
+  markdown_ = rules_.markdown;
+  return attempt(head);
+}
+
+} // namespace bureau::runner

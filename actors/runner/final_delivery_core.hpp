@@ -1,0 +1,98 @@
+#pragma once
+
+#include "actors/runner/stream_message_core.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/// The delivery of a final answer (agent contracts, rules 33 to 35).
+namespace bureau::runner {
+
+/// What is known of an answer that could not be delivered.
+enum class delivery_disposition : uint8_t { retryable, permanent, unknown };
+
+std::string to_string(delivery_disposition disposition);
+
+struct delivery_rules {
+  /// Calls for one piece of the answer, at least 1.
+  int64_t attempts = 4;
+  int64_t base_delay_ms = 500;
+  int64_t delay_cap_ms = 60'000;
+  bool markdown = true;
+  markup_renderer render;
+  /// Text of the message that stands before the answer takes its place; empty =
+  /// the answer is posted at once.
+  std::string placeholder;
+};
+
+namespace delivery {
+
+/// Answer with answered.
+struct call {
+  message_call what;
+};
+/// Answer with waited.
+struct wait {
+  int64_t ms = 0;
+};
+struct done {};
+/// The answer exists but did not arrive, or not whole.
+struct failed {
+  int64_t attempts = 0;
+  delivery_disposition disposition = delivery_disposition::permanent;
+  std::string detail;
+};
+
+} // namespace delivery
+
+using delivery_step = std::variant<delivery::call, delivery::wait,
+                                   delivery::done, delivery::failed>;
+
+/// Pieces of an answer. Where the transport cuts what is too long without a
+/// word, `fit` measures them as they are rendered.
+std::vector<std::string> answer_chunks(std::string_view text, size_t max_chars,
+                                       const markup_renderer& fit);
+
+/// Sends a final answer: the head in place of the visible message, the rest
+/// below it. Knows no clock and no actor.
+class final_delivery {
+public:
+  /// @param chunks at least one
+  final_delivery(delivery_rules rules, std::vector<std::string> chunks);
+
+  delivery_step start(live_message& head);
+  delivery_step answered(live_message& head, const call_outcome& outcome);
+  delivery_step waited(live_message& head);
+
+  /// Nobody waits for the answer any more: what is under way may still
+  /// succeed, nothing new is posted.
+  void abort() { aborted_ = true; }
+
+private:
+  enum class stage : uint8_t { placeholder, head, last_resort, overflow };
+
+  delivery_step attempt(live_message& head);
+  delivery_step failure(live_message& head, const call_outcome& outcome);
+  delivery_step give_up(live_message& head);
+  delivery_step next_chunk(live_message& head);
+  shown_text wanted() const;
+  int64_t delay(const call_outcome& outcome) const;
+  bool may_retry() const { return attempts_ < rules_.attempts; }
+
+  delivery_rules rules_;
+  std::vector<std::string> chunks_;
+  stage at_ = stage::head;
+  size_t index_ = 0;
+  int64_t attempts_ = 0;
+  bool markdown_ = false;
+  bool aborted_ = false;
+  /// Whether any failure may still have had an effect.
+  bool uncertain_ = false;
+  call_outcome last_;
+};
+
+} // namespace bureau::runner

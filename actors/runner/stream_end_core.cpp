@@ -1,0 +1,19 @@
+#include "actors/runner/stream_end_core.hpp"
+
+#include "messages/contracts/char_class.hpp"
+
+namespace bureau::runner {
+
+std::string final_text_of(const stream_end& end, const std::string& streamed) {
+  // Parts without a text must not cost what was streamed already.
+  auto base = end.text ? *end.text : streamed;
+  auto whole =
+    contracts::append_reply_part_fallback(base, end.parts, end.policy);
+  return whole ? *whole : base;
+}
+
+std::string_view trimmed(std::string_view text) {
+  return contracts::trim_end(text.substr(contracts::skip_spaces(text, 0)));
+}
+
+} // namespace bureau::runner
