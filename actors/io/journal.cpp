@@ -4,12 +4,12 @@
 #include "actors/io/journal_core.hpp"
 #include "actors/io/journal_writer.hpp"
 #include "actors/kit/generation_timer.hpp"
-#include "actors/kit/promise_guard.hpp"
 #include "actors/kit/spawn_stateful.hpp"
 #include "messages/limits.hpp"
 
 #include <caf/all.hpp>
 
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,10 +17,52 @@ namespace bureau::io {
 
 namespace {
 
-// Loop-backs: `flush` commits what the mailbox held when the first append of a
+// Loop-backs: `flush` commits what the mailbox held since the first append of a
 // batch came, `tick` goes on with a checkpoint between batches.
 using journal_interface = journal_actor::extend<caf::reacts_to<atom::flush>,
                                                 caf::reacts_to<atom::tick>>;
+
+/// How often the mailbox is looked at again before a commit that several wait
+/// for, without a new record. The writers that the last commit has answered
+/// mostly come back at once; without them, two halves would take turns, with a
+/// sync for each.
+constexpr int most_looks = 2;
+
+/// Open answers of the appends that wait. CAF never answers a promise that is
+/// dropped: those that are left when the journal ends are failed.
+template <class T>
+class open_answers {
+public:
+  using promise = caf::typed_response_promise<T>;
+
+  open_answers() = default;
+  open_answers(const open_answers&) = delete;
+  open_answers& operator=(const open_answers&) = delete;
+
+  ~open_answers() {
+    for (auto& answer : open_)
+      answer.deliver(
+        make_failure(errc::shutting_down, "the component is ending"));
+  }
+
+  /// @return its number until clear()
+  uint64_t keep(promise answer) {
+    open_.push_back(std::move(answer));
+    return open_.size() - 1;
+  }
+
+  /// Answers with a value or an error.
+  template <class X>
+  void deliver(uint64_t number, X&& value) {
+    open_[static_cast<size_t>(number)].deliver(std::forward<X>(value));
+  }
+
+  /// All have been answered.
+  void clear() { open_.clear(); }
+
+private:
+  std::vector<promise> open_;
+};
 
 /// Targets that are synced before appends get their turn again.
 constexpr size_t targets_per_step = 4;
@@ -48,10 +90,9 @@ public:
 
   journal_interface::behavior_type make_behavior() {
     return {
-      [this](atom::append, const journal_record& record) {
-        return append(record);
-      },
-      [this](atom::append, const journal_batch& records) {
+      // A message that nobody else holds is not copied.
+      [this](atom::append, journal_record& record) { return append(record); },
+      [this](atom::append, journal_batch& records) {
         return append_group(records);
       },
       [this](atom::seal, journal_root root, const std::string& path) {
@@ -65,54 +106,60 @@ public:
   }
 
 private:
-  caf::result<uint64_t> append(const journal_record& record) {
+  caf::result<uint64_t> append(journal_record& record) {
     if (closed_)
       return make_failure(errc::shutting_down, "the journal has ended");
     if (auto fault = record_fault(record); !fault.empty())
       return make_failure(errc::bad_request, fault);
-    make_room(1, record.bytes.size());
+    make_room(1, size_of(record));
     auto answer = self_->make_response_promise<uint64_t>();
     add(record, answers_.keep(answer), 0);
     flush_later();
     return answer;
   }
 
-  caf::result<std::vector<uint64_t>>
-  append_group(const journal_batch& records) {
+  caf::result<std::vector<uint64_t>> append_group(journal_batch& records) {
     if (closed_)
       return make_failure(errc::shutting_down, "the journal has ended");
     size_t bytes = 0;
+    size_t encoded = 0;
     for (const auto& record : records) {
       if (auto fault = record_fault(record); !fault.empty())
         return make_failure(errc::bad_request, fault);
       bytes += record.bytes.size();
+      encoded += size_of(record);
     }
     if (records.empty() || records.size() > journal_writer::most_appends
-        || bytes > limits::journal_frame_bytes)
+        || bytes > limits::journal_record_bytes)
       return make_failure(errc::bad_request,
                           "a group of records must fit into one frame of "
-                            + std::to_string(limits::journal_frame_bytes)
+                            + std::to_string(limits::journal_record_bytes)
                             + " bytes");
-    make_room(records.size(), bytes);
+    make_room(records.size(), encoded);
     auto answer = self_->make_response_promise<std::vector<uint64_t>>();
     auto promise = group_answers_.keep(answer);
     ++last_group_;
-    for (const auto& record : records)
+    for (auto& record : records)
       add(record, promise, last_group_);
     flush_later();
     return answer;
   }
 
-  /// Commits what waits unless so much more fits into the same frame.
+  static size_t size_of(const journal_record& record) {
+    return encoded_size({record.root, record.path}, record.bytes);
+  }
+
+  /// Commits what waits unless so much more fits into the same frame. What is
+  /// larger than that is alone in the next one.
   void make_room(size_t records, size_t bytes) {
     if (waiting_bytes_ + bytes > limits::journal_frame_bytes
         || waiting_.size() + records > journal_writer::most_appends)
       commit();
   }
 
-  void add(const journal_record& record, uint64_t promise, uint64_t group) {
-    waiting_bytes_ += record.bytes.size();
-    waiting_.push_back({record, promise, group, 0, {}});
+  void add(journal_record& record, uint64_t promise, uint64_t group) {
+    waiting_bytes_ += size_of(record);
+    waiting_.push_back({std::move(record), promise, group, 0, {}});
   }
 
   /// The message to ourselves lines up behind all who wait already.
@@ -123,7 +170,14 @@ private:
 
   void flush() {
     flush_sent_ = false;
-    commit();
+    auto alone = waiting_.size() == 1 && last_batch_ == 1;
+    auto grew = std::exchange(seen_, waiting_.size()) < waiting_.size();
+    looks_ = grew ? 0 : looks_ + 1;
+    if (waiting_.empty() || alone || looks_ >= most_looks)
+      return commit();
+    // Those who write get the processor before us.
+    std::this_thread::yield();
+    flush_later();
   }
 
   void commit() {
@@ -135,8 +189,11 @@ private:
     records_ += waiting_.size();
     answer_all();
     report(waiting_.size(), writer_->frames() > frames, began);
+    last_batch_ = waiting_.size();
     waiting_.clear();
     waiting_bytes_ = 0;
+    seen_ = 0;
+    looks_ = 0;
     note_trouble();
     if (writer_->segment_full())
       begin_checkpoint();
@@ -144,27 +201,31 @@ private:
       arm_timer();
   }
 
+  template <class T>
+  static void answer(open_answers<T>& answers, journal_append& append,
+                     T value) {
+    if (append.failure)
+      answers.deliver(append.promise, std::move(append.failure));
+    else
+      answers.deliver(append.promise, std::move(value));
+  }
+
   void answer_all() {
     std::vector<uint64_t> offsets;
     for (size_t index = 0; index < waiting_.size(); ++index) {
       auto& append = waiting_[index];
       if (append.group == 0) {
-        if (append.failure)
-          answers_.fail(append.promise, std::move(append.failure));
-        else
-          answers_.deliver(append.promise, append.offset);
+        answer(answers_, append, append.offset);
         continue;
       }
       offsets.push_back(append.offset);
       if (index + 1 < waiting_.size()
           && waiting_[index + 1].group == append.group)
         continue;
-      if (append.failure)
-        group_answers_.fail(append.promise, std::move(append.failure));
-      else
-        group_answers_.deliver(append.promise, std::move(offsets));
-      offsets = {};
+      answer(group_answers_, append, std::exchange(offsets, {}));
     }
+    answers_.clear();
+    group_answers_.clear();
   }
 
   caf::result<caf::ok_atom> seal(const journal_path& path) {
@@ -286,8 +347,13 @@ private:
   metrics_actor metrics_;
   std::vector<journal_append> waiting_;
   size_t waiting_bytes_ = 0;
-  kit::promise_guard<uint64_t> answers_;
-  kit::promise_guard<std::vector<uint64_t>> group_answers_;
+  open_answers<uint64_t> answers_;
+  open_answers<std::vector<uint64_t>> group_answers_;
+  /// Appends of the last commit, of this one when the mailbox was last looked
+  /// at, and how often that brought nothing.
+  size_t last_batch_ = 0;
+  size_t seen_ = 0;
+  int looks_ = 0;
   uint64_t last_group_ = 0;
   kit::generation_timer timer_;
   uint64_t records_ = 0;

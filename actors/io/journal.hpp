@@ -12,8 +12,9 @@ namespace bureau::io {
 /// Spawns the journal of the node (decision A1): one detached actor, the only
 /// writer of `<state_dir>/journal/<16 hex>.wal` and the only place that syncs
 /// on the message path. Everything that waits in its mailbox becomes one frame
-/// of about limits::journal_frame_bytes and one fdatasync; segments are
-/// checkpointed at limits::journal_segment_bytes or after
+/// of at most limits::journal_frame_bytes and one fdatasync; a record or a
+/// group that is larger, up to limits::journal_record_bytes, has both for
+/// itself. Segments are checkpointed at limits::journal_segment_bytes or after
 /// limits::journal_checkpoint_interval, a few targets at a time, so that
 /// appends never wait for a whole checkpoint.
 ///

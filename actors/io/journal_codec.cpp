@@ -1,8 +1,8 @@
 #include "actors/io/journal_codec.hpp"
 
-#include "messages/limits.hpp"
-
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace bureau::io {
 
@@ -10,9 +10,15 @@ namespace {
 
 constexpr uint8_t seal_bit = 0x80;
 constexpr size_t header_bytes = 8;
-/// A frame carries what rode along, a batch with one record of the largest size
-/// at its end, and all their paths.
-constexpr size_t longest_records = 8 * limits::journal_frame_bytes;
+/// Of a record without its path and bytes.
+constexpr size_t head_bytes = 15;
+constexpr size_t longest_head = head_bytes + 0xffff;
+/// What is read of a segment at a time: a frame of many records.
+constexpr size_t window_bytes = limits::journal_frame_bytes + longest_head;
+/// Fewer bytes than this are copied into a frame rather than written alone.
+constexpr size_t referred_bytes = 64u << 10;
+/// A buffer up to this size is kept for the next frame.
+constexpr size_t kept_bytes = 256u << 10;
 /// Offsets that arithmetic on file sizes can bear.
 constexpr uint64_t highest_offset = uint64_t{1} << 62;
 
@@ -38,121 +44,8 @@ constexpr crc_tables make_crc_tables() {
 
 constexpr crc_tables tables = make_crc_tables();
 
-template <class T>
-void put(std::string& out, T value) {
-  for (size_t i = 0; i < sizeof(T); ++i)
-    out += static_cast<char>((value >> (8 * i)) & 0xff);
-}
-
-/// Reads from the front; `ok` turns false at the first missing byte.
-class reader {
-public:
-  explicit reader(std::string_view bytes) : rest_(bytes) {}
-
-  template <class T>
-  T take() {
-    auto bytes = take_bytes(sizeof(T));
-    T result = 0;
-    for (size_t i = 0; i < bytes.size(); ++i)
-      result = static_cast<T>(
-        result | (T{static_cast<unsigned char>(bytes[i])} << (8 * i)));
-    return result;
-  }
-
-  std::string_view take_bytes(size_t count) {
-    if (count > rest_.size()) {
-      ok_ = false;
-      return {};
-    }
-    auto result = rest_.substr(0, count);
-    rest_.remove_prefix(count);
-    return result;
-  }
-
-  bool ok() const { return ok_; }
-  bool empty() const { return rest_.empty(); }
-  size_t left() const { return rest_.size(); }
-
-private:
-  std::string_view rest_;
-  bool ok_ = true;
-};
-
-/// The parts of a record where they lie.
-struct record_view {
-  journal_root root = journal_root::state;
-  bool is_seal = false;
-  std::string_view path;
-  uint64_t offset = 0;
-  std::string_view bytes;
-};
-
-/// @return whether the record is whole and makes sense
-bool take_record(reader& in, record_view& record) {
-  auto tag = in.take<uint8_t>();
-  record.is_seal = (tag & seal_bit) != 0;
-  auto root = static_cast<uint8_t>(tag & ~seal_bit);
-  if (root > static_cast<uint8_t>(journal_root::workspace))
-    return false;
-  record.root = static_cast<journal_root>(root);
-  record.path = in.take_bytes(in.take<uint16_t>());
-  record.offset = in.take<uint64_t>();
-  record.bytes = in.take_bytes(in.take<uint32_t>());
-  return in.ok() && !record.path.empty() && record.offset <= highest_offset;
-}
-
-bool take_frame(std::string_view records, wal_segment& segment) {
-  reader in{records};
-  std::vector<record_view> taken;
-  while (!in.empty())
-    if (!take_record(in, taken.emplace_back()))
-      return false;
-  for (const auto& record : taken)
-    segment.records.push_back({{record.root, std::string{record.path}},
-                               record.offset,
-                               std::string{record.bytes},
-                               record.is_seal});
-  return true;
-}
-
-/// The records of a frame at the front of `in` whose header makes sense; empty
-/// when it does not. A length of 0 is what a file system leaves behind after a
-/// crash.
-std::string_view take_frame_records(reader& in, uint32_t& crc) {
-  auto length = in.take<uint32_t>();
-  crc = in.take<uint32_t>();
-  if (!in.ok() || length > longest_records)
-    return {};
-  auto records = in.take_bytes(length);
-  return in.ok() ? records : std::string_view{};
-}
-
-/// Whether a whole frame begins anywhere in there. Bytes that only look like
-/// frames cannot make this long: when too many do, the answer is yes.
-bool holds_frame(std::string_view bytes) {
-  constexpr size_t most_summed = 64u << 20;
-  size_t summed = 0;
-  for (; bytes.size() > header_bytes; bytes.remove_prefix(1)) {
-    reader in{bytes};
-    uint32_t crc = 0;
-    auto records = take_frame_records(in, crc);
-    reader first{records};
-    record_view record;
-    if (records.empty() || !take_record(first, record))
-      continue;
-    summed += records.size();
-    if (summed > most_summed || crc32c(records) == crc)
-      return true;
-  }
-  return false;
-}
-
-} // namespace
-
-uint32_t crc32c(std::string_view bytes) {
-  uint32_t crc = 0xffff'ffffu;
-  auto data = bytes.data();
-  auto left = bytes.size();
+/// Eight bytes a step by means of tables.
+uint32_t sum_by_tables(uint32_t crc, const char* data, size_t left) {
   auto at = [&](size_t i) {
     return uint32_t{static_cast<unsigned char>(data[i])};
   };
@@ -165,56 +58,284 @@ uint32_t crc32c(std::string_view bytes) {
   }
   for (; left > 0; --left, ++data)
     crc = (crc >> 8) ^ tables[0][(crc ^ at(0)) & 0xff];
-  return ~crc;
+  return crc;
 }
 
-void frame_builder::add(const journal_path& target, uint64_t offset,
+#ifdef __x86_64__
+/// The processor knows this sum.
+__attribute__((target("sse4.2"))) uint32_t sum_by_instruction(uint32_t crc,
+                                                              const char* data,
+                                                              size_t left) {
+  uint64_t sum = crc;
+  for (; left >= 8; left -= 8, data += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, data, sizeof(word));
+    sum = __builtin_ia32_crc32di(sum, word);
+  }
+  crc = static_cast<uint32_t>(sum);
+  for (; left > 0; --left, ++data)
+    crc = __builtin_ia32_crc32qi(crc, static_cast<unsigned char>(*data));
+  return crc;
+}
+#endif
+
+template <class T>
+void store(char* out, T value) {
+  for (size_t i = 0; i < sizeof(T); ++i)
+    out[i] = static_cast<char>((value >> (8 * i)) & 0xff);
+}
+
+template <class T>
+T load(const char* in) {
+  T result = 0;
+  for (size_t i = 0; i < sizeof(T); ++i)
+    result = static_cast<T>(
+      result | (T{static_cast<unsigned char>(in[i])} << (8 * i)));
+  return result;
+}
+
+/// A length of 0 is what a file system leaves behind after a crash.
+bool is_frame_length(uint64_t length, uint64_t left) {
+  return length != 0 && length <= longest_frame && length <= left;
+}
+
+} // namespace
+
+uint32_t crc32c(std::string_view bytes, uint32_t before) {
+#ifdef __x86_64__
+  static const bool known = __builtin_cpu_supports("sse4.2") != 0;
+  if (known)
+    return ~sum_by_instruction(~before, bytes.data(), bytes.size());
+#endif
+  return ~sum_by_tables(~before, bytes.data(), bytes.size());
+}
+
+size_t encoded_size(journal_path_view target, std::string_view bytes) {
+  return head_bytes + target.path.size() + bytes.size();
+}
+
+// -- writing ------------------------------------------------------------------
+
+void frame_builder::open_frame() {
+  if (open_)
+    return;
+  open_ = true;
+  frame_at_ = buffer_.size();
+  frame_reference_ = references_.size();
+  buffer_.append(header_bytes, '\0');
+}
+
+void frame_builder::put_head(journal_path_view target, uint64_t offset,
+                             size_t length) {
+  open_frame();
+  char head[head_bytes];
+  head[0] = static_cast<char>(target.root);
+  store(head + 1, static_cast<uint16_t>(target.path.size()));
+  store(head + 3, offset);
+  store(head + 11, static_cast<uint32_t>(length));
+  buffer_.append(head, 3);
+  buffer_ += target.path;
+  buffer_.append(head + 3, head_bytes - 3);
+  size_ += head_bytes + target.path.size() + length;
+}
+
+void frame_builder::add(journal_path_view target, uint64_t offset,
                         std::string_view bytes) {
-  put(records_, static_cast<uint8_t>(target.root));
-  put(records_, static_cast<uint16_t>(target.path.size()));
-  records_ += target.path;
-  put(records_, offset);
-  put(records_, static_cast<uint32_t>(bytes.size()));
-  records_ += bytes;
+  put_head(target, offset, bytes.size());
+  buffer_ += bytes;
 }
 
-void frame_builder::add_seal(const journal_path& target) {
-  auto start = records_.size();
+void frame_builder::refer(journal_path_view target, uint64_t offset,
+                          std::string_view bytes) {
+  if (bytes.size() < referred_bytes)
+    return add(target, offset, bytes);
+  put_head(target, offset, bytes.size());
+  references_.push_back({buffer_.size(), bytes});
+}
+
+void frame_builder::add_seal(journal_path_view target) {
+  open_frame();
+  auto at = buffer_.size();
   add(target, 0, {});
-  records_[start] =
-    static_cast<char>(static_cast<uint8_t>(records_[start]) | seal_bit);
+  buffer_[at] = static_cast<char>(static_cast<uint8_t>(buffer_[at]) | seal_bit);
 }
 
 void frame_builder::add_all(const frame_builder& other) {
-  records_ += other.records_;
+  if (other.empty())
+    return;
+  open_frame();
+  buffer_ += std::string_view{other.buffer_}.substr(header_bytes);
+  size_ += other.size_;
 }
 
-std::string frame_builder::frame() const {
-  std::string result;
-  result.reserve(header_bytes + records_.size());
-  put(result, static_cast<uint32_t>(records_.size()));
-  put(result, crc32c(records_));
-  result += records_;
-  return result;
-}
-
-wal_segment decode_segment(std::string_view bytes) {
-  wal_segment result;
-  reader in{bytes};
-  while (!in.empty()) {
-    uint32_t crc = 0;
-    auto records = take_frame_records(in, crc);
-    if (records.empty() || crc32c(records) != crc
-        || !take_frame(records, result))
-      break;
-    ++result.frames;
-    result.whole_bytes = bytes.size() - in.left();
+void frame_builder::end_frame() {
+  if (!std::exchange(open_, false))
+    return;
+  uint32_t sum = 0;
+  uint64_t length = 0;
+  auto take = [&](std::string_view bytes) {
+    sum = crc32c(bytes, sum);
+    length += bytes.size();
+  };
+  auto from = frame_at_ + header_bytes;
+  for (auto i = frame_reference_; i < references_.size(); ++i) {
+    const auto& next = references_[i];
+    take(std::string_view{buffer_}.substr(from, next.at - from));
+    take(next.bytes);
+    from = next.at;
   }
-  result.torn = result.whole_bytes < bytes.size();
-  if (result.torn)
-    result.damaged = holds_frame(bytes.substr(result.whole_bytes + 1));
+  take(std::string_view{buffer_}.substr(from));
+  store(buffer_.data() + frame_at_, static_cast<uint32_t>(length));
+  store(buffer_.data() + frame_at_ + 4, sum);
+}
+
+std::vector<std::string_view> frame_builder::pieces() {
+  end_frame();
+  std::vector<std::string_view> result;
+  size_t from = 0;
+  for (const auto& next : references_) {
+    result.push_back(std::string_view{buffer_}.substr(from, next.at - from));
+    result.push_back(next.bytes);
+    from = next.at;
+  }
+  if (from < buffer_.size())
+    result.push_back(std::string_view{buffer_}.substr(from));
   return result;
 }
+
+void frame_builder::clear() {
+  if (buffer_.capacity() > kept_bytes)
+    buffer_ = {};
+  buffer_.clear();
+  references_.clear();
+  open_ = false;
+  size_ = 0;
+}
+
+// -- reading ------------------------------------------------------------------
+
+/// Some bytes of the segment, fewer at its end.
+std::string_view segment_scan::look(uint64_t offset, size_t count) {
+  count = static_cast<size_t>(
+    std::min<uint64_t>(count, size_ - std::min(size_, offset)));
+  if (count == 0)
+    return {};
+  if (offset < window_at_ || offset + count > window_at_ + window_.size()) {
+    auto most = std::min<uint64_t>(window_bytes, size_ - offset);
+    window_ = source_(offset, static_cast<size_t>(most));
+    window_at_ = offset;
+  }
+  return window_.substr(static_cast<size_t>(offset - window_at_), count);
+}
+
+bool segment_scan::has_sum(uint64_t at, uint64_t end, uint32_t sum) {
+  uint32_t found = 0;
+  while (at < end) {
+    auto most = std::min<uint64_t>(end - at, limits::journal_frame_bytes);
+    auto bytes = look(at, static_cast<size_t>(most));
+    if (bytes.empty())
+      return false;
+    found = crc32c(bytes, found);
+    at += bytes.size();
+  }
+  return found == sum;
+}
+
+/// The record at a place, if it is whole and makes sense.
+bool segment_scan::take(uint64_t& at, uint64_t end, wal_entry& entry) {
+  auto head =
+    look(at, static_cast<size_t>(std::min<uint64_t>(end - at, longest_head)));
+  if (head.size() < head_bytes)
+    return false;
+  auto tag = static_cast<uint8_t>(head[0]);
+  auto root = static_cast<uint8_t>(tag & ~seal_bit);
+  size_t path = load<uint16_t>(head.data() + 1);
+  if (root > static_cast<uint8_t>(journal_root::workspace) || path == 0
+      || head_bytes + path > head.size())
+    return false;
+  entry.target.root = static_cast<journal_root>(root);
+  entry.target.path = head.substr(3, path);
+  entry.is_seal = (tag & seal_bit) != 0;
+  entry.offset = load<uint64_t>(head.data() + 3 + path);
+  entry.length = load<uint32_t>(head.data() + 11 + path);
+  entry.at = at + head_bytes + path;
+  if (entry.offset > highest_offset || entry.length > end - entry.at)
+    return false;
+  at = entry.at + entry.length;
+  return true;
+}
+
+/// Shows the records of a frame until one makes no sense or is not wanted.
+bool segment_scan::walk(uint64_t at, uint64_t end, const visitor& visit) {
+  wal_entry entry;
+  while (at < end)
+    if (!take(at, end, entry) || !visit(entry))
+      return false;
+  return true;
+}
+
+/// Whether the frame at a place is whole; where it ends.
+bool segment_scan::is_whole(uint64_t at, uint64_t& end) {
+  auto header = look(at, header_bytes);
+  if (header.size() < header_bytes)
+    return false;
+  auto length = load<uint32_t>(header.data());
+  auto sum = load<uint32_t>(header.data() + 4);
+  auto begin = at + header_bytes;
+  if (!is_frame_length(length, size_ - begin))
+    return false;
+  end = begin + length;
+  // A frame of many records is read once.
+  if (end - at <= window_bytes)
+    look(at, static_cast<size_t>(end - at));
+  return has_sum(begin, end, sum)
+         && walk(begin, end, [](const wal_entry&) { return true; });
+}
+
+bool segment_scan::next(const visitor& visit) {
+  uint64_t end = 0;
+  if (!is_whole(whole_bytes_, end))
+    return false;
+  auto begin = whole_bytes_ + header_bytes;
+  whole_bytes_ = end;
+  ++frames_;
+  return walk(begin, end, visit);
+}
+
+bool segment_scan::frame_follows() {
+  constexpr uint64_t most_summed = 64u << 20;
+  uint64_t summed = 0;
+  for (auto at = whole_bytes_ + 1; at + header_bytes < size_;) {
+    // With the first record, so that nothing is read twice for it.
+    auto bytes = look(at, header_bytes + longest_head);
+    if (bytes.size() <= header_bytes)
+      return false;
+    // Most places cannot even be the length of a frame.
+    size_t skip = 0;
+    while (skip < bytes.size() - header_bytes
+           && !is_frame_length(load<uint32_t>(bytes.data() + skip),
+                               size_ - at - skip - header_bytes))
+      ++skip;
+    if (skip > 0) {
+      at += skip;
+      continue;
+    }
+    auto length = load<uint32_t>(bytes.data());
+    auto sum = load<uint32_t>(bytes.data() + 4);
+    auto begin = at + header_bytes;
+    auto record = begin;
+    wal_entry first;
+    if (take(record, begin + length, first)) {
+      summed += length;
+      if (summed > most_summed || has_sum(begin, begin + length, sum))
+        return true;
+    }
+    ++at;
+  }
+  return false;
+}
+
+// -- names --------------------------------------------------------------------
 
 std::string segment_name(uint64_t number) {
   constexpr char digits[] = "0123456789abcdef";

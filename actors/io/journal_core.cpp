@@ -3,8 +3,6 @@
 #include "messages/limits.hpp"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 namespace bureau::io {
 
@@ -34,38 +32,39 @@ std::string record_fault(const journal_record& record) {
     return "a journal record needs a plain relative path";
   if (record.bytes.empty())
     return "a journal record for " + record.path + " has no bytes";
-  if (record.bytes.size() > limits::journal_frame_bytes)
+  if (record.bytes.size() > limits::journal_record_bytes)
     return "a journal record for " + record.path + " is larger than "
-           + std::to_string(limits::journal_frame_bytes) + " bytes";
+           + std::to_string(limits::journal_record_bytes) + " bytes";
   return {};
 }
 
-replay_plan plan_replay(std::vector<wal_record> records) {
-  replay_plan result;
-  std::map<journal_path, size_t> last_seal;
-  std::set<journal_path> paths;
-  for (size_t i = 0; i < records.size(); ++i) {
-    paths.insert(records[i].target);
-    if (records[i].is_seal)
-      last_seal[records[i].target] = i;
-  }
-  for (size_t i = 0; i < records.size(); ++i) {
-    auto seal = last_seal.find(records[i].target);
-    if (!records[i].is_seal && (seal == last_seal.end() || seal->second < i))
-      result.appends.push_back(std::move(records[i]));
-  }
-  result.paths.assign(paths.begin(), paths.end());
+void replay_plan::note(const wal_entry& entry) {
+  ++noted_;
+  auto& seal = seals_[entry.target];
+  if (entry.is_seal)
+    seal = noted_;
+}
+
+bool replay_plan::counts(const wal_entry& entry) {
+  ++asked_;
+  auto seal = seals_.find(entry.target);
+  return !entry.is_seal && (seal == seals_.end() || seal->second < asked_);
+}
+
+std::vector<journal_path> replay_plan::paths() const {
+  std::vector<journal_path> result;
+  for (const auto& [path, seal] : seals_)
+    result.push_back(path);
   return result;
 }
 
-std::optional<missing_part> missing_of(const wal_record& record,
+std::optional<missing_part> missing_of(const wal_entry& entry,
                                        uint64_t file_size, bool& is_gap) {
-  is_gap = file_size < record.offset;
-  auto end = record.offset + record.bytes.size();
-  if (is_gap || file_size >= end)
+  is_gap = file_size < entry.offset;
+  if (is_gap || file_size >= entry.offset + entry.length)
     return std::nullopt;
   return missing_part{file_size,
-                      static_cast<size_t>(file_size - record.offset)};
+                      static_cast<uint32_t>(file_size - entry.offset)};
 }
 
 } // namespace bureau::io

@@ -3,6 +3,7 @@
 #include "actors/io/journal_codec.hpp"
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,10 @@ namespace bureau::io {
 /// (decision B4).
 inline constexpr auto journal_retry_interval = std::chrono::seconds{1};
 
+/// Targets that are kept open when the limit of open files is high enough. It
+/// is used up to a quarter for them.
+inline constexpr size_t most_open_targets = 1024;
+
 /// Says what is wrong with a record; empty when it may be appended.
 std::string record_fault(const journal_record& record);
 
@@ -20,29 +25,36 @@ std::string record_fault(const journal_record& record);
 /// and NUL, at most 4096 bytes.
 bool is_journal_path(std::string_view path);
 
-/// What a boot does with the records of all segments, in their order.
-struct replay_plan {
-  /// Appends that still count, in order.
-  std::vector<wal_record> appends;
+/// What a boot does with the records of all segments: it reads them twice, in
+/// their order. First each is noted, then it is asked which of them count: not
+/// those that a later seal of the same path made void.
+class replay_plan {
+public:
+  void note(const wal_entry& entry);
+  /// Whether the next record is an append that still counts.
+  bool counts(const wal_entry& entry);
   /// Every path that occurs, void or not, sorted, once.
-  std::vector<journal_path> paths;
-};
+  std::vector<journal_path> paths() const;
 
-/// Drops what a later seal of the same path made void.
-replay_plan plan_replay(std::vector<wal_record> records);
+private:
+  /// The number of each path's last seal, 0 without one.
+  std::map<journal_path, uint64_t> seals_;
+  uint64_t noted_ = 0;
+  uint64_t asked_ = 0;
+};
 
 /// What is missing of a record in a file of some size.
 struct missing_part {
   /// Where in the file the missing bytes begin.
   uint64_t offset = 0;
   /// How much of the record is there already.
-  size_t skip = 0;
+  uint32_t skip = 0;
 };
 
 /// Nothing when all of it is there. A file that ends before the record begins
 /// is not the file that the record was written to: `is_gap` is set and nothing
 /// is written.
-std::optional<missing_part> missing_of(const wal_record& record,
+std::optional<missing_part> missing_of(const wal_entry& entry,
                                        uint64_t file_size, bool& is_gap);
 
 } // namespace bureau::io

@@ -18,9 +18,48 @@ namespace bureau::io {
 
 namespace {
 
-/// A segment ends with the frame that crosses the bound.
-constexpr uint64_t longest_segment =
-  limits::journal_segment_bytes + 8 * limits::journal_frame_bytes;
+/// What of a record is put into its target at a time.
+constexpr uint64_t piece_bytes = limits::journal_frame_bytes;
+
+/// A segment that is read.
+class segment_file {
+public:
+  segment_file(file_system& fs, const std::string& path) : fs_(fs) {
+    // O_NONBLOCK: a FIFO in the place of the file must not hold us up.
+    auto opened = fs.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    error_ = opened.error;
+    if (!opened)
+      return;
+    file_ = os::descriptor{fs, opened.value};
+    auto facts = fs.stat(file_.get());
+    error_ = facts.error;
+    if (!facts)
+      return;
+    if (!S_ISREG(facts.value.st_mode))
+      error_ = S_ISDIR(facts.value.st_mode) ? EISDIR : EACCES;
+    size_ = static_cast<uint64_t>(facts.value.st_size);
+  }
+
+  /// What went wrong first, if anything did.
+  int error() const { return error_; }
+  uint64_t size() const { return size_; }
+
+  /// Fewer bytes than `count` are an error: nobody else changes the file.
+  std::string_view read(uint64_t offset, size_t count) {
+    auto found = read_up_to(fs_, file_.get(), count, offset);
+    bytes_ = std::move(found.value);
+    if (error_ == 0)
+      error_ = found.error != 0 ? found.error : bytes_.size() < count ? EIO : 0;
+    return bytes_;
+  }
+
+private:
+  file_system& fs_;
+  os::descriptor file_;
+  uint64_t size_ = 0;
+  std::string bytes_;
+  int error_ = 0;
+};
 
 class replay_run {
 public:
@@ -34,14 +73,12 @@ public:
     auto numbers = segments();
     if (report_.failure || numbers.empty())
       return std::move(report_);
-    std::vector<wal_record> records;
     for (auto number : numbers)
-      if (!read_segment(number, number == numbers.back(), records))
+      if (!note_segment(number, number == numbers.back()))
         return std::move(report_);
-    auto plan = plan_replay(std::move(records));
-    report_.touched = std::move(plan.paths);
-    for (const auto& record : plan.appends)
-      if (!apply(record))
+    report_.touched = plan_.paths();
+    for (auto number : numbers)
+      if (!apply_segment(number))
         return std::move(report_);
     // Bytes that were promised and have no place are not thrown away.
     if (unplaced_)
@@ -82,30 +119,63 @@ private:
     return result;
   }
 
-  bool read_segment(uint64_t number, bool is_last,
-                    std::vector<wal_record>& records) {
-    auto path = directory_ + "/" + segment_name(number);
-    auto content =
-      os::read_whole(fs_, path, static_cast<size_t>(longest_segment));
-    if (!content)
-      return fail(content.fault.error, "read", path);
-    auto segment = decode_segment(content.value);
+  std::string path_of(uint64_t number) const {
+    return directory_ + "/" + segment_name(number);
+  }
+
+  static segment_scan scan_of(segment_file& file, uint64_t size) {
+    return {[&file](uint64_t offset, size_t count) {
+              return file.read(offset, count);
+            },
+            size};
+  }
+
+  /// First reading: how far the segment is whole, and what its seals void.
+  bool note_segment(uint64_t number, bool is_last) {
+    auto path = path_of(number);
+    segment_file file{fs_, path};
+    if (file.error() != 0)
+      return fail(file.error(), "read", path);
+    auto scan = scan_of(file, file.size());
+    while (scan.next([this](const wal_entry& entry) {
+      plan_.note(entry);
+      return true;
+    }))
+      ;
     ++report_.segments;
-    report_.frames += segment.frames;
-    if (segment.torn)
-      note_end(number, path, segment, content.value.size(), is_last);
-    for (auto& record : segment.records)
-      records.push_back(std::move(record));
-    return true;
+    report_.frames += scan.frames();
+    whole_bytes_[number] = scan.whole_bytes();
+    if (scan.whole_bytes() < file.size())
+      note_end(number, path, scan, file.size(), is_last);
+    return file.error() == 0 || fail(file.error(), "read", path);
+  }
+
+  /// Second reading: what is missing goes to the targets.
+  bool apply_segment(uint64_t number) {
+    auto path = path_of(number);
+    segment_file file{fs_, path};
+    auto scan = scan_of(file, whole_bytes_[number]);
+    segment_file source{fs_, path};
+    while (file.error() == 0 && source.error() == 0
+           && scan.next([&](const wal_entry& entry) {
+                return !plan_.counts(entry) || apply(entry, source);
+              }))
+      ;
+    if (report_.failure)
+      return false;
+    auto error = file.error() != 0 ? file.error() : source.error();
+    if (error == 0 && scan.whole_bytes() < whole_bytes_[number])
+      error = EIO;
+    return error == 0 || fail(error, "read", path);
   }
 
   /// A segment ends in the middle of a frame or is damaged. Only the last write
   /// of all may not have ended; what is older was synced as a whole.
-  void note_end(uint64_t number, const std::string& path,
-                const wal_segment& segment, size_t size, bool is_last) {
-    auto at = std::to_string(segment.whole_bytes);
-    auto rest = std::to_string(size - segment.whole_bytes);
-    if (!segment.damaged && is_last) {
+  void note_end(uint64_t number, const std::string& path, segment_scan& scan,
+                uint64_t size, bool is_last) {
+    auto at = std::to_string(scan.whole_bytes());
+    auto rest = std::to_string(size - scan.whole_bytes());
+    if (is_last && !scan.frame_follows()) {
       report_.notes.push_back(path + ": the last write did not end; " + rest
                               + " bytes after " + at
                               + " were never confirmed and are dropped");
@@ -118,7 +188,7 @@ private:
   }
 
   /// The open target of a record; only a record at the start may create it.
-  io_result<journal_target*> target_of(const wal_record& record,
+  io_result<journal_target*> target_of(const wal_entry& record,
                                        const std::string& shown) {
     auto known = open_.find(record.target);
     if (known != open_.end())
@@ -139,7 +209,7 @@ private:
     return {&(open_[record.target] = std::move(opened.value)), 0};
   }
 
-  io_result<journal_target> open_target(const wal_record& record) {
+  io_result<journal_target> open_target(const wal_entry& record) {
     return open_journal_target(fs_, root_of(record.target), record.target.path,
                                record.offset == 0);
   }
@@ -152,7 +222,7 @@ private:
                             path.path.substr(0, slash), directory_mode);
   }
 
-  bool apply(const wal_record& record) {
+  bool apply(const wal_entry& record, segment_file& source) {
     auto shown = root_of(record.target) + "/" + record.target.path;
     auto found = target_of(record, shown);
     if (!found) {
@@ -179,12 +249,19 @@ private:
     written_.insert(record.target);
     if (!missing)
       return true;
-    auto rest = std::string_view{record.bytes}.substr(missing->skip);
-    auto done = write_all_at(fs_, target.file.get(), rest, missing->offset);
-    if (!done)
-      return fail(done.error, "write", shown);
-    target.size += rest.size();
-    report_.bytes_written += rest.size();
+    for (uint64_t done = missing->skip; done < record.length;) {
+      auto most = std::min<uint64_t>(piece_bytes, record.length - done);
+      auto bytes = source.read(record.at + done, static_cast<size_t>(most));
+      if (source.error() != 0)
+        return false;
+      auto written =
+        write_all_at(fs_, target.file.get(), bytes, record.offset + done);
+      if (!written)
+        return fail(written.error, "write", shown);
+      target.size += bytes.size();
+      report_.bytes_written += bytes.size();
+      done += bytes.size();
+    }
     return true;
   }
 
@@ -200,7 +277,7 @@ private:
 
   bool clear(const std::vector<uint64_t>& numbers) {
     for (auto number : numbers) {
-      auto path = directory_ + "/" + segment_name(number);
+      auto path = path_of(number);
       auto is_kept = aside_.count(number) > 0;
       auto gone = is_kept ? fs_.rename(path, path + std::string{kept_ending})
                           : fs_.unlink(path);
@@ -235,6 +312,9 @@ private:
   file_system& fs_;
   std::string directory_;
   std::string roots_[2];
+  replay_plan plan_;
+  /// How far each segment is whole.
+  std::map<uint64_t, uint64_t> whole_bytes_;
   std::map<journal_path, journal_target> open_;
   std::set<journal_path> written_;
   /// Segments that are kept for the operator.

@@ -5,6 +5,7 @@
 #include "messages/limits.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +19,20 @@ constexpr size_t probe_bytes = 64u << 10;
 
 journal_path path_of(const journal_append& append) {
   return {append.record.root, append.record.path};
+}
+
+journal_path_view view_of(const journal_append& append) {
+  return {append.record.root, append.record.path};
+}
+
+/// How many targets the process may keep open: the rest of its descriptors is
+/// for connections and children.
+size_t affordable_targets() {
+  rlimit files{};
+  size_t most = limits::journal_open_targets;
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0)
+    most = std::max<size_t>(most, files.rlim_cur / 4);
+  return std::min(most, most_open_targets);
 }
 
 /// Where a target is cut off, and why.
@@ -84,20 +99,30 @@ journal_writer::journal_writer(std::shared_ptr<file_system> fs,
                                std::string state_dir,
                                std::string workspace_root)
   : fs_(std::move(fs)),
-    directory_(journal_directory(state_dir)), roots_{
-                                                std::move(state_dir),
-                                                std::move(workspace_root)} {
+    directory_(journal_directory(state_dir)), roots_{std::move(state_dir),
+                                                     std::move(workspace_root)},
+    kept_targets_(affordable_targets()) {
   // Numbers only ever grow, also past segments that a boot has kept.
   for (const auto& name : fs_->list(directory_).value)
     last_number_ =
       std::max({last_number_, segment_number(name), kept_segment_number(name)});
 }
 
-const std::string& journal_writer::root_of(const journal_path& path) const {
+const std::string& journal_writer::root_of(journal_path_view path) const {
   return roots_[static_cast<size_t>(path.root)];
 }
 
 // -- appends ------------------------------------------------------------------
+
+size_t journal_writer::path_hash::operator()(journal_path_view path) const {
+  return std::hash<std::string_view>{}(path.path)
+         + static_cast<size_t>(path.root);
+}
+
+bool journal_writer::path_equal::operator()(journal_path_view left,
+                                            journal_path_view right) const {
+  return left.root == right.root && left.path == right.path;
+}
 
 void journal_writer::commit(std::vector<journal_append>& batch) {
   ++batch_;
@@ -108,15 +133,13 @@ void journal_writer::commit(std::vector<journal_append>& batch) {
       for (auto& append : batch)
         if (!append.failure)
           append.failure = failure;
-      for (const auto& path : touched_)
-        targets_[path].pending.clear();
       trim_targets();
       return;
     }
   } else {
     for (const auto& append : batch)
       if (!append.failure)
-        riders_.add(path_of(append), append.offset, append.record.bytes);
+        riders_.add(view_of(append), append.offset, append.record.bytes);
   }
   apply(batch);
   trim_targets();
@@ -124,53 +147,68 @@ void journal_writer::commit(std::vector<journal_append>& batch) {
 
 /// Opens the targets and gives every append its place.
 void journal_writer::plan(std::vector<journal_append>& batch) {
-  for (auto& append : batch)
-    if (auto found = acquire(path_of(append)); !found)
-      append.failure = journal_failure(found.error, append.record.path);
+  places_.assign(batch.size(), nullptr);
+  followers_.assign(batch.size(), none);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    auto found = acquire(view_of(batch[i]));
+    places_[i] = found.value;
+    if (!found)
+      batch[i].failure = journal_failure(found.error, batch[i].record.path);
+  }
   share_failures(batch);
-  for (auto& append : batch) {
-    if (append.failure)
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i].failure)
       continue;
-    auto found = acquire(path_of(append));
-    if (!found) {
-      append.failure = journal_failure(found.error, append.record.path);
-      continue;
-    }
-    auto& known = *found.value;
-    append.offset = known.planned_end;
-    known.planned_end += append.record.bytes.size();
-    known.pending += append.record.bytes;
+    auto& known = *places_[i];
+    batch[i].offset = known.planned_end;
+    known.planned_end += batch[i].record.bytes.size();
+    if (known.first == none)
+      known.first = i;
+    else
+      followers_[known.last] = i;
+    known.last = i;
   }
 }
 
 io_result<journal_writer::target*>
-journal_writer::acquire(const journal_path& path) {
+journal_writer::acquire(journal_path_view path) {
   auto found = targets_.find(path);
-  if (found == targets_.end()) {
-    auto opened = open_journal_target(*fs_, root_of(path), path.path);
+  auto* known = found != targets_.end() ? &found->second : nullptr;
+  if (known == nullptr) {
+    auto opened = open_anew({path.root, std::string{path.path}});
     if (!opened)
-      return {nullptr, opened.error};
-    if (auto cut = cut_overlong(path, opened.value); !cut)
-      return {nullptr, cut.error};
-    ages_.push_back(path);
-    found = targets_.emplace(path, target{}).first;
-    found->second.open = std::move(opened.value);
-    found->second.age = std::prev(ages_.end());
-    if (found->second.open.created)
-      created_.insert(path);
-  } else if (found->second.batch != batch_) {
-    ages_.splice(ages_.end(), ages_, found->second.age);
-    if (auto same = refresh(path, found->second); !same) {
+      return opened;
+    known = opened.value;
+  } else if (known->batch != batch_) {
+    ages_.splice(ages_.end(), ages_, known->age);
+    if (auto same = refresh(*known); !same) {
       drop_target(path);
       return {nullptr, same.error};
     }
   }
-  auto& known = found->second;
-  if (known.batch != batch_) {
-    known.batch = batch_;
-    known.planned_end = known.open.size;
-    touched_.push_back(path);
+  if (known->batch != batch_) {
+    known->batch = batch_;
+    known->planned_end = known->open.size;
+    known->first = known->last = none;
+    touched_.push_back(known);
   }
+  return {known, 0};
+}
+
+io_result<journal_writer::target*>
+journal_writer::open_anew(const journal_path& path) {
+  auto opened = open_journal_target(*fs_, root_of(path), path.path);
+  if (!opened)
+    return {nullptr, opened.error};
+  if (auto cut = cut_overlong(path, opened.value); !cut)
+    return {nullptr, cut.error};
+  if (opened.value.created)
+    created_.insert(path);
+  auto found = targets_.emplace(path, target{}).first;
+  auto& known = found->second;
+  known.open = std::move(opened.value);
+  known.path = &found->first;
+  known.age = ages_.insert(ages_.end(), &known);
   return {&known, 0};
 }
 
@@ -207,7 +245,7 @@ io_status journal_writer::cut_all_overlong() {
 }
 
 /// Looks whether the file still ends where we left it.
-io_status journal_writer::refresh(const journal_path& path, target& known) {
+io_status journal_writer::refresh(target& known) {
   auto facts = fs_->stat(known.open.file.get());
   if (!facts)
     return {facts.error};
@@ -216,6 +254,7 @@ io_status journal_writer::refresh(const journal_path& path, target& known) {
   if (size == known.open.size && facts.value.st_nlink == 1)
     return {};
   // A foreign writer, or another file under the name: begin anew at its end.
+  const auto& path = *known.path;
   auto opened = open_journal_target(*fs_, root_of(path), path.path);
   if (!opened)
     return {opened.error};
@@ -237,9 +276,10 @@ bool journal_writer::needs_frame(
     // What stands or falls together needs the frame for it; and what was taken
     // back must not wait for a later one.
     if (append.record.level == durability::sync || append.group != 0
-        || !unsure_.empty() || sealed_.count(path_of(append)) > 0)
+        || !unsure_.empty()
+        || (!sealed_.empty() && sealed_.count(path_of(append)) > 0))
       return true;
-    bytes += append.record.bytes.size();
+    bytes += encoded_size(view_of(append), append.record.bytes);
   }
   return bytes > limits::journal_frame_bytes;
 }
@@ -249,18 +289,25 @@ journal_writer::write_frame(const std::vector<journal_append>& batch) {
   // A segment that broke is put right first: that may sync and seal.
   if (auto ready = ensure_segment(); !ready)
     return segment_failure(ready.error);
-  frame_builder frame;
-  frame.add_all(riders_);
+  frame_.clear();
+  frame_.add_all(riders_);
   if (auto settled = settle(batch); !settled)
     return segment_failure(settled.error);
   for (const auto& path : unsure_)
-    frame.add_seal(path);
+    frame_.add_seal(path);
+  auto bytes = frame_.size();
   for (const auto& append : batch)
     if (!append.failure)
-      frame.add(path_of(append), append.offset, append.record.bytes);
-  if (frame.empty())
+      bytes += encoded_size(view_of(append), append.record.bytes);
+  // What is large has a frame of its own, behind that of the others.
+  if (bytes > limits::journal_frame_bytes)
+    frame_.end_frame();
+  for (const auto& append : batch)
+    if (!append.failure)
+      frame_.refer(view_of(append), append.offset, append.record.bytes);
+  if (frame_.empty())
     return {};
-  if (auto failure = write_segment(frame))
+  if (auto failure = write_segment())
     return failure;
   unsure_.clear();
   return {};
@@ -276,6 +323,8 @@ io_status journal_writer::settle(const std::vector<journal_append>& batch) {
     if (auto synced = sync_target(path); !synced)
       return synced;
   for (const auto& append : batch) {
+    if (sealed_.empty())
+      break;
     auto path = path_of(append);
     if (append.failure || sealed_.count(path) == 0)
       continue;
@@ -288,50 +337,81 @@ io_status journal_writer::settle(const std::vector<journal_append>& batch) {
   return {};
 }
 
-caf::error journal_writer::write_segment(const frame_builder& frame) {
+/// Writes the frames that were put together, with one sync.
+caf::error journal_writer::write_segment() {
   if (auto ready = ensure_segment(); !ready)
     return segment_failure(ready.error);
-  auto bytes = frame.frame();
-  auto done = write_all_at(*fs_, segment_.get(), bytes, segment_size_);
+  auto end = segment_size_;
+  io_status done;
+  for (auto piece : frame_.pieces()) {
+    done = write_all_at(*fs_, segment_.get(), piece, end);
+    if (!done)
+      break;
+    end += piece.size();
+  }
   if (done)
     done = fs_->sync_data(segment_.get());
+  frame_.clear();
   if (!done)
     return segment_failure(done.error);
-  segment_size_ += bytes.size();
+  segment_size_ = end;
   riders_.clear();
   ++frames_;
   trouble_.clear();
   return {};
 }
 
-/// Puts the bytes into the targets, one write for each.
+/// Puts the bytes into the targets.
 void journal_writer::apply(std::vector<journal_append>& batch) {
   std::map<journal_path, int> failed;
-  for (const auto& path : touched_) {
-    auto& known = targets_[path];
-    if (known.pending.empty())
+  for (auto* known : touched_) {
+    if (known->first == none)
       continue;
-    auto done =
-      write_all_at(*fs_, known.open.file.get(), known.pending, known.open.size);
-    dirty_.insert(path);
-    known.pending.clear();
+    auto done = write_target(batch, *known);
+    mark_dirty(*known);
     if (!done) {
-      failed[path] = done.error;
+      failed[*known->path] = done.error;
       continue;
     }
-    known.open.size = known.planned_end;
-    if (path == troubled_target_)
+    known->open.size = known->planned_end;
+    if (!target_trouble_.empty() && *known->path == troubled_target_)
       target_trouble_.clear();
   }
   if (!failed.empty())
     take_back(batch, failed);
 }
 
+/// One write for a target, unless that would copy a lot.
+io_status journal_writer::write_target(const std::vector<journal_append>& batch,
+                                       const target& known) {
+  auto fd = known.open.file.get();
+  auto end = known.open.size;
+  auto copies = known.first != known.last
+                && known.planned_end - end <= limits::journal_frame_bytes;
+  std::string joined;
+  for (auto i = known.first; i != none; i = followers_[i]) {
+    const auto& bytes = batch[i].record.bytes;
+    if (copies) {
+      joined += bytes;
+      continue;
+    }
+    if (auto done = write_all_at(*fs_, fd, bytes, end); !done)
+      return done;
+    end += bytes.size();
+  }
+  return copies ? write_all_at(*fs_, fd, joined, end) : io_status{};
+}
+
+void journal_writer::mark_dirty(target& known) {
+  if (std::exchange(known.dirty_round, dirty_round_) != dirty_round_)
+    dirty_.insert(*known.path);
+}
+
 /// Leaves of a batch in no target what is not in all of them.
 void journal_writer::take_back(std::vector<journal_append>& batch,
                                const std::map<journal_path, int>& failed) {
   for (const auto& [path, cut] : spread_failures(batch, failed)) {
-    auto& known = targets_[path];
+    auto& known = targets_.find(path)->second;
     // What a failed write left behind would tear the next line, too.
     if (!fs_->truncate(known.open.file.get(), cut.end))
       overlong_[path] = cut.end;
@@ -346,7 +426,7 @@ void journal_writer::take_back(std::vector<journal_append>& batch,
 
 // -- targets ------------------------------------------------------------------
 
-void journal_writer::drop_target(const journal_path& path) {
+void journal_writer::drop_target(journal_path_view path) {
   auto found = targets_.find(path);
   if (found == targets_.end())
     return;
@@ -355,10 +435,8 @@ void journal_writer::drop_target(const journal_path& path) {
 }
 
 void journal_writer::trim_targets() {
-  while (targets_.size() > limits::journal_open_targets) {
-    targets_.erase(ages_.front());
-    ages_.pop_front();
-  }
+  while (targets_.size() > kept_targets_)
+    drop_target(*ages_.front()->path);
 }
 
 io_status journal_writer::sync_target(const journal_path& path) {
@@ -382,12 +460,12 @@ caf::error journal_writer::seal(const journal_path& path) {
         return segment_failure(recovered.error);
     if (auto settled = settle({}); !settled)
       return segment_failure(settled.error);
-    frame_builder frame;
-    frame.add_all(riders_);
+    frame_.clear();
+    frame_.add_all(riders_);
     unsure_.insert(path);
     for (const auto& other : unsure_)
-      frame.add_seal(other);
-    if (auto failure = write_segment(frame))
+      frame_.add_seal(other);
+    if (auto failure = write_segment())
       return failure;
     unsure_.clear();
   }
@@ -456,8 +534,7 @@ io_status journal_writer::recover() {
   segment_ = {};
   if (auto cut = cut_all_overlong(); !cut)
     return cut;
-  retiring_dirty_.insert(dirty_.begin(), dirty_.end());
-  dirty_.clear();
+  retire_dirty();
   while (!retiring_dirty_.empty()) {
     auto path = *retiring_dirty_.begin();
     if (auto synced = sync_target(path); !synced)
@@ -524,8 +601,13 @@ void journal_writer::begin_checkpoint() {
   segment_ = {};
   segment_size_ = 0;
   retiring_ = segments_.size();
-  retiring_dirty_.insert(dirty_.begin(), dirty_.end());
+  retire_dirty();
+}
+
+void journal_writer::retire_dirty() {
+  retiring_dirty_.merge(dirty_);
   dirty_.clear();
+  ++dirty_round_;
 }
 
 bool journal_writer::checkpoint_step(size_t targets) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "actors/io/journal_codec.hpp"
+#include "actors/io/journal_core.hpp"
 #include "actors/io/journal_target.hpp"
 #include "messages/interfaces/journal.hpp"
 #include "messages/ports/file_system.hpp"
@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace bureau::io {
@@ -55,8 +56,8 @@ public:
   /// Appends a batch in order and fills in the outcomes. A group is in all of
   /// its targets or in none, now and after a crash, whatever fails. One frame
   /// with one sync when any append asks for it or belongs to a group, none
-  /// otherwise. The caller keeps a batch within limits::journal_frame_bytes and
-  /// most_appends.
+  /// otherwise. The caller keeps a batch within most_appends and
+  /// limits::journal_frame_bytes, or to one append, or to one group.
   void commit(std::vector<journal_append>& batch);
 
   /// Makes a path's older frames void, after its target is synced.
@@ -91,6 +92,8 @@ public:
   const std::string& trouble() const;
   uint64_t segment_bytes() const { return segment_size_; }
   size_t open_targets() const { return targets_.size(); }
+  /// How many targets stay open between batches.
+  size_t kept_targets() const { return kept_targets_; }
   /// Frames synced so far.
   uint64_t frames() const { return frames_; }
 
@@ -98,28 +101,52 @@ public:
   static constexpr size_t most_appends = 512;
 
 private:
+  /// An append of the running batch has this as the next one of its target.
+  static constexpr size_t none = SIZE_MAX;
+
   struct target {
     journal_target open;
-    /// End of the file including the planned part of the running batch.
-    uint64_t planned_end = 0;
+    /// The key of this target.
+    const journal_path* path = nullptr;
+    std::list<target*>::iterator age;
+    /// The last batch that touched it; what follows is about that batch.
     uint64_t batch = 0;
-    std::string pending;
-    std::list<journal_path>::iterator age;
+    /// End of the file including the planned part.
+    uint64_t planned_end = 0;
+    /// Its appends.
+    size_t first = none;
+    size_t last = none;
+    /// The round of checkpoints for which it is in dirty_.
+    uint64_t dirty_round = 0;
   };
 
-  const std::string& root_of(const journal_path& path) const;
-  io_result<target*> acquire(const journal_path& path);
-  io_status refresh(const journal_path& path, target& known);
+  struct path_hash {
+    using is_transparent = void;
+    size_t operator()(journal_path_view path) const;
+  };
+  struct path_equal {
+    using is_transparent = void;
+    bool operator()(journal_path_view left, journal_path_view right) const;
+  };
+
+  const std::string& root_of(journal_path_view path) const;
+  io_result<target*> acquire(journal_path_view path);
+  io_result<target*> open_anew(const journal_path& path);
+  io_status refresh(target& known);
   io_status cut_overlong(const journal_path& path, journal_target& opened);
   io_status cut_all_overlong();
-  void drop_target(const journal_path& path);
+  void mark_dirty(target& known);
+  void retire_dirty();
+  void drop_target(journal_path_view path);
   void trim_targets();
   void plan(std::vector<journal_append>& batch);
   bool needs_frame(const std::vector<journal_append>& batch) const;
   caf::error write_frame(const std::vector<journal_append>& batch);
-  caf::error write_segment(const frame_builder& frame);
+  caf::error write_segment();
   io_status settle(const std::vector<journal_append>& batch);
   void apply(std::vector<journal_append>& batch);
+  io_status write_target(const std::vector<journal_append>& batch,
+                         const target& known);
   void take_back(std::vector<journal_append>& batch,
                  const std::map<journal_path, int>& failed);
   io_status probe(const std::string& directory);
@@ -140,14 +167,17 @@ private:
   std::vector<uint64_t> segments_;
   /// How many of them the running checkpoint will remove.
   size_t retiring_ = 0;
-  std::map<journal_path, target> targets_;
+  std::unordered_map<journal_path, target, path_hash, path_equal> targets_;
   /// Least recently used first.
-  std::list<journal_path> ages_;
+  std::list<target*> ages_;
+  size_t kept_targets_;
   /// Lazy appends that are in their target and ride in the next frame.
   frame_builder riders_;
   /// Written since the last begin_checkpoint, and before it.
   std::set<journal_path> dirty_;
   std::set<journal_path> retiring_dirty_;
+  /// Counts how often dirty_ was emptied.
+  uint64_t dirty_round_ = 1;
   /// Created by us and not yet synced into their directory.
   std::set<journal_path> created_;
   /// Their frames so far must not be replayed.
@@ -157,8 +187,13 @@ private:
   /// Where a file should end that holds the rest of a failed write.
   std::map<journal_path, uint64_t> overlong_;
   uint64_t batch_ = 0;
-  /// The targets of the running batch.
-  std::vector<journal_path> touched_;
+  /// The targets of the running batch; of each append its target and the next
+  /// append of that.
+  std::vector<target*> touched_;
+  std::vector<target*> places_;
+  std::vector<size_t> followers_;
+  /// The frames that are written next.
+  frame_builder frame_;
   uint64_t frames_ = 0;
   bool broken_ = false;
   /// Of the segments, of a checkpoint, and of one target: each ends when the

@@ -223,12 +223,37 @@ TEST_CASE("the journal refuses what it cannot hold") {
   journal_service world;
   CHECK(code_of(world.append("../a", "x").error()) == errc::bad_request);
   CHECK(code_of(world.append("a", "").error()) == errc::bad_request);
-  std::string large(limits::journal_frame_bytes, 'x');
-  CHECK(world.append("a", large));
-  CHECK(code_of(world.append("a", large + "x").error()) == errc::bad_request);
+  std::string large(limits::journal_record_bytes + 1, 'x');
+  CHECK(code_of(world.append("a", large).error()) == errc::bad_request);
+  large.resize(large.size() / 2 + 1);
+  journal_batch group;
+  for (auto path : {"a", "b"})
+    group.push_back({journal_root::state, path, large, durability::sync});
+  auto refused = world.result_of<std::vector<uint64_t>>(world.journal,
+                                                        atom::append_v, group);
+  CHECK(code_of(refused.error()) == errc::bad_request);
   auto sealed = world.result_of<caf::ok_atom>(
     world.journal, atom::seal_v, journal_root::state, std::string{"/a"});
   CHECK(code_of(sealed.error()) == errc::bad_request);
+}
+
+TEST_CASE("large and small records of one mailbox keep their order") {
+  journal_service world;
+  std::string large(2u << 20, 'x');
+  std::string expected;
+  for (auto i = 0; i < 40; ++i) {
+    auto bytes = i % 10 == 5 ? large : std::to_string(i) + "\n";
+    auto level = i % 3 == 0 ? durability::sync : durability::lazy;
+    expected += bytes;
+    world.self->send(world.journal, atom::append_v,
+                     journal_record{journal_root::state, "a", bytes, level});
+  }
+  size_t answers = 0;
+  for (; answers < 40; ++answers)
+    world.self->receive([](uint64_t) {},
+                        caf::after(test::patience) >>
+                          [] { FAIL("an append was not answered"); });
+  CHECK(get_file(world.scratch / "a") == expected);
 }
 
 TEST_CASE("a long journal is checkpointed while it goes on") {

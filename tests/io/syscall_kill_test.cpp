@@ -13,9 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <sstream>
 
 // A real process is killed with SIGKILL at every system call that it enters or
@@ -143,6 +145,30 @@ struct killed_world {
     }
   }
 
+  /// A line, then a record that has a frame of its own, and one that follows.
+  void write_large() {
+    io::journal_writer writer{disk, state, workspace};
+    for (size_t round = 1; round <= 3; ++round) {
+      std::vector<io::journal_append> batch;
+      auto bytes = round == 2 ? large : line_of(round);
+      batch.push_back(append_of(journal_root::state, "session",
+                                std::move(bytes), durability::sync, 0));
+      writer.commit(batch);
+      seen->ledger = round;
+    }
+    writer.close();
+  }
+
+  void check_large() {
+    REQUIRE_FALSE(io::replay_journal(*disk, state, workspace).failure);
+    auto found = get_file(state + "/session");
+    const std::string expected[] = {"", line_of(1), line_of(1) + large,
+                                    line_of(1) + large + line_of(3)};
+    auto known = std::find(std::begin(expected), std::end(expected), found);
+    REQUIRE(known != std::end(expected));
+    CHECK(static_cast<size_t>(known - std::begin(expected)) >= seen->ledger);
+  }
+
   static std::string content(size_t round) {
     return std::string(3000 + round, static_cast<char>('0' + round));
   }
@@ -167,6 +193,7 @@ struct killed_world {
       CHECK_FALSE(os::is_temporary_name(entry.path().filename().string(), ""));
   }
 
+  const std::string large = std::string(3u << 20, 'l') + "\n";
   test::scratch_directory scratch;
   std::string state = scratch / "state";
   std::string workspace = scratch / "work";
@@ -192,6 +219,20 @@ TEST_CASE("killed at any system call, files keep what was promised") {
       return;
     }
     ++kills;
+  }
+}
+
+TEST_CASE("killed at any system call, a large record is there or not") {
+  auto step = test::stride(5);
+  for (size_t n = 1;; n += step) {
+    CAPTURE(n);
+    killed_world world;
+    auto killed = killed_at(n, [&] { world.write_large(); });
+    world.check_large();
+    if (!killed) {
+      CHECK(world.seen->ledger == 3);
+      return;
+    }
   }
 }
 

@@ -1,0 +1,140 @@
+#include "tests/io/journal_world.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+// Seals, checkpoints, and a clean end.
+
+using namespace bureau;
+using test::count_of;
+using test::get_file;
+using test::journal_world;
+using test::put;
+using test::put_file;
+
+TEST_CASE("after a seal nothing is promised in a file whose name may be lost") {
+  for (auto level : {durability::sync, durability::lazy}) {
+    journal_world world;
+    auto writer = world.writer();
+    put(*writer, "a", "old\n");
+    CHECK_FALSE(writer->seal({journal_root::state, "a"}));
+    // Replaced by somebody whose sync of the directory may have failed.
+    put_file(world.file("new"), "new\n");
+    std::filesystem::rename(world.file("new"), world.file("a"));
+    world.fs->fail_named("sync", EIO);
+    CHECK(code_of(put(*writer, "a", "1\n", level).failure) == errc::disk);
+    world.fs->heal();
+    CHECK(put(*writer, "a", "1\n", level).offset == 4);
+    CHECK(count_of(*world.fs, "sync") > 0);
+    world.fs->heal();
+    CHECK_FALSE(put(*writer, "a", "2\n", level).failure);
+    CHECK(count_of(*world.fs, "sync") == 0);
+  }
+}
+
+TEST_CASE("after a seal older frames of the path are void, newer ones count") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a.jsonl", "one\ntwo\n");
+  put(*writer, "b.jsonl", "kept\n");
+  CHECK_FALSE(writer->seal({journal_root::state, "a.jsonl"}));
+  put_file(world.file("a.jsonl"), "");
+  writer.reset();
+  CHECK_FALSE(world.replay().failure);
+  CHECK(get_file(world.file("a.jsonl")).empty());
+  CHECK(get_file(world.file("b.jsonl")) == "kept\n");
+  writer = world.writer();
+  put(*writer, "a.jsonl", "old\n");
+  CHECK_FALSE(writer->seal({journal_root::state, "a.jsonl"}));
+  put_file(world.file("a.jsonl"), "");
+  put(*writer, "a.jsonl", "new\n");
+  put_file(world.file("a.jsonl"), ""); // the plain write was lost
+  writer.reset();
+  CHECK_FALSE(world.replay().failure);
+  CHECK(get_file(world.file("a.jsonl")) == "new\n");
+}
+
+TEST_CASE("a seal syncs the target before it says so") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a.jsonl", "1\n", durability::lazy);
+  world.fs->heal();
+  CHECK_FALSE(writer->seal({journal_root::state, "a.jsonl"}));
+  const auto& done = world.fs->operations();
+  auto target = std::find(done.begin(), done.end(), "sync_data");
+  auto frame = std::find(done.begin(), done.end(), "write_at");
+  CHECK(target < frame);
+  CHECK(std::find(frame, done.end(), "sync_data") != done.end());
+  world.fs->fail_named("sync_data", EIO);
+  put(*writer, "b.jsonl", "1\n", durability::lazy);
+  auto failure = writer->seal({journal_root::state, "b.jsonl"});
+  CHECK(code_of(failure) == errc::disk);
+}
+
+TEST_CASE("a checkpoint syncs a few targets at a time, then removes segments") {
+  journal_world world;
+  auto writer = world.writer();
+  for (auto name : {"a", "b", "c", "d", "e"})
+    put(*writer, name, "1\n");
+  CHECK(world.segments() == 1);
+  CHECK(writer->has_unsynced());
+  writer->begin_checkpoint();
+  CHECK(writer->checkpoint_step(2));
+  put(*writer, "f", "1\n");
+  CHECK(world.segments() == 2);
+  CHECK(writer->checkpoint_step(2));
+  CHECK_FALSE(writer->checkpoint_step(2));
+  CHECK(world.segments() == 1);
+  CHECK(writer->has_unsynced());
+  writer->begin_checkpoint();
+  CHECK_FALSE(writer->checkpoint_step(2));
+  CHECK(world.segments() == 0);
+  CHECK_FALSE(writer->has_unsynced());
+}
+
+TEST_CASE("a checkpoint that fails keeps its segments and is tried again") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  world.fs->fail_named("sync_data", EIO);
+  writer->begin_checkpoint();
+  CHECK_FALSE(writer->checkpoint_step(4));
+  CHECK(world.segments() == 1);
+  CHECK(writer->has_unsynced());
+  CHECK(writer->trouble().find("cannot sync a") == 0);
+  world.fs->heal();
+  writer->begin_checkpoint();
+  CHECK_FALSE(writer->checkpoint_step(4));
+  CHECK(world.segments() == 0);
+}
+
+TEST_CASE("a checkpoint that works again ends its trouble") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  writer->begin_checkpoint();
+  world.fs->fail_named("unlink_below", EIO);
+  while (writer->checkpoint_step(1))
+    ;
+  CHECK(writer->trouble().find("cannot remove old segments") == 0);
+  world.fs->heal();
+  put(*writer, "a", "2\n");
+  CHECK_FALSE(writer->trouble().empty());
+  writer->retry();
+  CHECK(writer->trouble().empty());
+  CHECK(world.segments() == 0);
+}
+
+TEST_CASE("a clean end leaves no segment") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  put(*writer, "b", "1\n", durability::lazy);
+  CHECK_FALSE(writer->close());
+  CHECK(world.segments() == 0);
+  auto report = world.replay();
+  CHECK(report.segments == 0);
+  CHECK(report.touched.empty());
+}
