@@ -89,21 +89,7 @@ intake_verdict judge_intake(const intake_request& request,
 
 std::string bounded_text(std::string_view text, const intake_bounds& bounds) {
   auto clean = text::sanitize_utf8(text);
-  // A line has to fit into one frame of the journal, escaped. Only text that is
-  // all control characters comes near.
-  constexpr size_t most_escaped = limits::journal_frame_bytes * 9 / 10;
-  size_t escaped = 0;
-  size_t length = 0;
-  auto most = std::min(clean.size(), bounds.text_bytes);
-  for (; length < most; ++length) {
-    auto c = static_cast<unsigned char>(clean[length]);
-    auto short_escape =
-      c == '"' || c == '\\' || (c >= '\b' && c <= '\r' && c != '\v');
-    escaped += short_escape ? 2 : c < 0x20 ? 6 : 1;
-    if (escaped > most_escaped)
-      break;
-  }
-  return std::string{text::prefix_bytes(clean, length)};
+  return std::string{text::prefix_bytes(clean, bounds.text_bytes)};
 }
 
 bool is_reset_command(const conversation_event& event) {

@@ -37,13 +37,14 @@ void journal_file::append_both(std::string line, journal_file& other,
 }
 
 void journal_file::take(waiting next) {
-  // A power cut may have left half a line before it.
-  auto bytes = std::max(next.line.size(), next.other_line.size()) + 1;
-  if (bytes > limits::journal_frame_bytes) {
+  // A power cut may have left half a line before each.
+  constexpr size_t line_breaks = 2;
+  auto bytes = next.line.size() + next.other_line.size() + line_breaks;
+  if (bytes > limits::journal_record_bytes) {
     next.then(make_failure(
       errc::too_large, "a record for " + path_ + " is " + std::to_string(bytes)
                          + " bytes long; the journal takes "
-                         + std::to_string(limits::journal_frame_bytes)));
+                         + std::to_string(limits::journal_record_bytes)));
     return;
   }
   if (!rewriting_ && !restoring_)
@@ -83,12 +84,7 @@ void journal_file::not_written() {
 
 void journal_file::send(waiting next) {
   if (next.other != nullptr) {
-    constexpr size_t line_breaks = 2;
-    if (next.line.size() + next.other_line.size() + line_breaks
-        > limits::journal_frame_bytes)
-      send_one_by_one(std::move(next));
-    else
-      send_both(std::move(next));
+    send_both(std::move(next));
     return;
   }
   auto record = begin_record(next.line, next.level);
@@ -135,22 +131,6 @@ void journal_file::send_waiting() {
     return;
   for (auto& next : std::exchange(waiting_, {}))
     send(std::move(next));
-}
-
-// Two lines that are too long for one frame: this file's comes first, and what
-// fails there is not tried in the other.
-void journal_file::send_one_by_one(waiting next) {
-  auto other = std::exchange(next.other, nullptr);
-  auto line = std::make_shared<std::string>(std::move(next.other_line));
-  auto then = std::make_shared<done>(std::move(next.then));
-  next.then = [other, line, then,
-               level = next.level](const caf::error& reason) {
-    if (reason)
-      (*then)(reason);
-    else
-      other->append(std::move(*line), level, std::move(*then));
-  };
-  send(std::move(next));
 }
 
 void journal_file::send_both(waiting next) {

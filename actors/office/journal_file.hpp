@@ -42,8 +42,8 @@ public:
   void append(std::string line, durability level, done then);
 
   /// Appends one line here and one to another file, synced, in one frame of the
-  /// journal: after a crash both are there or none; lines too long for that go
-  /// one after the other. The other file must never be rewritten.
+  /// journal: after a crash both are there or none. The other file must never
+  /// be rewritten.
   void append_both(std::string line, journal_file& other,
                    std::string other_line, done then);
 
@@ -79,7 +79,6 @@ private:
   void take(waiting next);
   void send(waiting next);
   void send_both(waiting next);
-  void send_one_by_one(waiting next);
   /// The next record of this file; counts as under way.
   journal_record begin_record(const std::string& line, durability level);
   /// The journal answered for a record of so many bytes.

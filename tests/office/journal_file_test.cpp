@@ -126,6 +126,7 @@ struct file_story : node_fixture {
   std::shared_ptr<slow_pool> pool = std::make_shared<slow_pool>();
   std::shared_ptr<std::function<void()>> action =
     std::make_shared<std::function<void()>>();
+  std::shared_ptr<journal_probe> journal = std::make_shared<journal_probe>();
   std::string path = scratch / "ledger";
   offices::journal_file file;
   files_actor files;
@@ -140,7 +141,8 @@ struct file_story : node_fixture {
     files = kit::spawn_stateful<files_actor, slow_files_state>(*system, pool);
     owner = kit::spawn_stateful<offices::office_child_actor, owner_state>(
       *system,
-      spawn_inline_journal(*system, disk, scratch.path(), scratch.path()),
+      spawn_inline_journal(*system, disk, scratch.path(), scratch.path(),
+                           journal),
       &file, action);
     settle();
   }
@@ -237,4 +239,16 @@ TEST_CASE_FIXTURE(file_story, "what a failed replacement left is looked at") {
   advance(limits::ledger_retry_delay * 2);
   CHECK(outcomes == std::vector<std::string>{"old", "rewritten", "new"});
   CHECK(get_file(path) == "compacted\nnew\n");
+}
+
+TEST_CASE_FIXTURE(file_story, "a line may be as long as a record may be") {
+  std::string answer(24u << 20, 'a');
+  inside([&] { file.append(answer + "\n", durability::sync, noted("long")); });
+  CHECK(outcomes == std::vector<std::string>{"long"});
+  CHECK(file.size() == answer.size() + 1);
+  // The limit is told before the journal is asked.
+  std::string over(limits::journal_record_bytes, 'a');
+  inside([&] { file.append(over, durability::sync, noted("over")); });
+  CHECK(outcomes.back() == "over too_large");
+  CHECK(journal->asked.size() == 1);
 }

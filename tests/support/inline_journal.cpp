@@ -65,9 +65,9 @@ struct inline_journal_state {
 
   caf::expected<uint64_t> place(const journal_record& record) {
     if (record.path.empty() || record.bytes.empty()
-        || record.bytes.size() > limits::journal_frame_bytes)
+        || record.bytes.size() > limits::journal_record_bytes)
       return make_failure(errc::bad_request, "a journal record needs a path "
-                                             "and 1 byte to 1 MiB");
+                                             "and 1 byte to 128 MiB");
     auto where = io::locate(*fs, root_of(record.root), resolve_rule::no_links,
                             record.path);
     if (!where)
