@@ -298,6 +298,10 @@ private:
     if (S_ISLNK(source.value.st_mode)
         || (target && S_ISLNK(target.value.st_mode)))
       return {{}, ELOOP};
+    // A name that lasts must not outlive the content.
+    if (S_ISREG(source.value.st_mode))
+      if (auto kept = sync_content(from.value); !kept)
+        return done(kept);
     auto moved =
       fs_.rename(proc_path(from.value.parent.get()) + "/" + from.value.leaf,
                  proc_path(to.value.parent.get()) + "/" + to.value.leaf);
@@ -307,6 +311,13 @@ private:
     if (settled)
       settled = settle(from.value);
     return done(settled);
+  }
+
+  io_status sync_content(const file_place& at) {
+    auto file = open_regular(fs_, at, O_RDONLY);
+    if (!file)
+      return {file.error};
+    return fs_.sync(file.value.get());
   }
 
   outcome empty_directory() {

@@ -1,5 +1,6 @@
 #include "actors/office/ledger_core.hpp"
 
+#include "actors/office/arrival_core.hpp"
 #include "messages/limits.hpp"
 #include "messages/text/time_text.hpp"
 
@@ -24,6 +25,11 @@ int64_t to_ms(std::chrono::milliseconds span) {
   return span.count();
 }
 
+/// Its files or its line in the chat log are missing still.
+bool is_incomplete(const ledger_entry& entry) {
+  return entry.unlogged || awaits_files(entry.event);
+}
+
 } // namespace
 
 /// The shortest lines from which a replay comes back to an entry.
@@ -33,6 +39,7 @@ std::string compacted_lines(const ledger_entry& entry) {
   line.id = entry.id;
   line.event = entry.event;
   line.at = text::iso_utc(entry.accepted_ms);
+  line.unlogged = entry.unlogged;
   line.run = entry.run;
   line.attempt = entry.attempt;
   auto add = [&](ledger_state state) {
@@ -76,13 +83,14 @@ std::string compacted_lines(const ledger_entry& entry) {
 // -- id_window ----------------------------------------------------------------
 
 bool id_window::contains(std::string_view id) const {
-  return ids_.contains(std::string{id});
+  return ids_.contains(id);
 }
 
 void id_window::add(std::string id, int64_t at_ms) {
-  if (!ids_.insert(id).second)
+  if (ids_.contains(id))
     return;
   order_.push_back({std::move(id), at_ms});
+  ids_.insert(order_.back().id);
   auto too_old = [&] {
     return order_.size() > min_ && order_.front().at_ms < at_ms - keep_ms_;
   };
@@ -115,6 +123,10 @@ bool ledger_core::legal(const ledger_entry& entry,
     to == sending && record.part == entry.part + 1 && record.part < record.of;
   switch (entry.state) {
   case accepted:
+    // The chat log has it now, with its files.
+    if (to == accepted)
+      return is_incomplete(entry) && !record.unlogged
+             && !awaits_files(record.event);
     return to == running || noted || to == dead;
   case running:
     return to == accepted || to == produced || to == dead;
@@ -153,6 +165,7 @@ bool ledger_core::apply(const ledger_record& record, int64_t at_ms) {
     fresh.event = record.event;
     fresh.event.address = place_;
     fresh.event.message_id = record.id;
+    fresh.unlogged = record.unlogged;
     fresh.accepted_ms = at_ms;
     orders_.emplace(fresh.id, fresh.order);
     open_.emplace(fresh.order, std::move(fresh));
@@ -200,6 +213,11 @@ void ledger_core::take(ledger_entry& entry, const ledger_record& record,
       entry.answer_ref = record.ref;
     break;
   case ledger_state::accepted:
+    if (is_incomplete(entry)) {
+      entry.unlogged = record.unlogged;
+      entry.event.attachments = record.event.attachments;
+    }
+    break;
   case ledger_state::ambiguous:
   case ledger_state::dead:
     break;

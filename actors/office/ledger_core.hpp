@@ -24,6 +24,10 @@ public:
   id_window(int64_t keep_ms, size_t min, size_t max)
     : keep_ms_(keep_ms), min_(min), max_(max) {}
 
+  // The set looks into the queue, whose elements never move.
+  id_window(id_window&&) = default;
+  id_window& operator=(id_window&&) = default;
+
   bool contains(std::string_view id) const;
   void add(std::string id, int64_t at_ms);
   size_t size() const { return order_.size(); }
@@ -40,7 +44,7 @@ private:
   size_t min_;
   size_t max_;
   std::deque<item> order_;
-  std::unordered_set<std::string> ids_;
+  std::unordered_set<std::string_view> ids_;
 };
 
 /// An accepted message that is not closed.
@@ -50,6 +54,8 @@ struct ledger_entry {
   /// Accept order.
   uint64_t order = 0;
   conversation_event event;
+  /// Its line in the chat log is still to be written.
+  bool unlogged = false;
   int64_t accepted_ms = 0;
   std::string run;
   /// Number of runs so far.

@@ -1,5 +1,6 @@
 #include "actors/office/leftovers_core.hpp"
 
+#include "actors/office/arrival_core.hpp"
 #include "config/os/durable.hpp"
 
 #include <string_view>
@@ -26,6 +27,14 @@ std::vector<leftover> leftovers_among(const std::vector<std::string>& names,
     if (os::is_temporary_name(name, {}))
       result.push_back({name, pid_of(name) == std::to_string(own_pid)});
   }
+  return result;
+}
+
+std::vector<std::string> stagings_among(const std::vector<std::string>& names) {
+  std::vector<std::string> result;
+  for (const auto& name : names)
+    if (is_staging_name(name) && result.size() < leftovers_at_once)
+      result.push_back(name);
   return result;
 }
 

@@ -29,6 +29,10 @@ struct leftover {
 std::vector<leftover> leftovers_among(const std::vector<std::string>& names,
                                       int64_t own_pid);
 
+/// Files among the names of a directory of attachments whose fetching was cut
+/// short, or goes on: the office knows. At most leftovers_at_once.
+std::vector<std::string> stagings_among(const std::vector<std::string>& names);
+
 /// Whether one of ours may go.
 bool is_outdated(int64_t modified_ns, int64_t now_ms);
 

@@ -81,6 +81,7 @@ void office_state::init(office_deps deps, office place,
   transport_ = std::move(transport);
   parent_ = std::move(parent);
   core_.emplace(place_.address);
+  arrivals_.emplace(place_.key, static_cast<uint64_t>(wall_ms()));
   auto restore = [this](std::function<void()> then) {
     restore_directories(std::move(then));
   };
@@ -222,12 +223,14 @@ void office_state::loaded(const std::string& tail, bool whole) {
   auto answers = core_->take_answers();
   loaded_ = true;
   recover_answers(answers, tail, whole);
+  line_up(tail, whole);
   report_open();
   for (auto& action : std::exchange(held_, {}))
     action();
   boot();
   sweep_leftovers({}, place_.state_dir);
   sweep_leftovers(deps_.place.root, place_.key + "/sessions");
+  sweep_leftovers(deps_.place.root, place_.key + "/" + attachments_name);
 }
 
 void office_state::sweep_leftovers(const std::string& root,
@@ -249,6 +252,10 @@ void office_state::sweep_leftovers(const std::string& root,
         ask_about(item.name);
       else
         remove_leftover(root, join_path(path, item.name));
+    if (path.ends_with(attachments_name))
+      for (const auto& leaf : stagings_among(directory.names))
+        if (!arrivals_->fetches(leaf))
+          remove_leftover(root, join_path(path, leaf));
   };
   kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
                        path_job(file_op::list, root, path))
@@ -318,6 +325,7 @@ void office_state::greet_transport() {
     streams_ = streams;
     boot();
     pump();
+    pump_files();
   };
   kit::bounded_request(self_, transport_, limits::mailbox_timeout,
                        atom::config_v)
@@ -384,7 +392,10 @@ void office_state::close_dead(const std::string& id, const std::string& why,
   line.told = told;
   ticketed_.erase(id);
   deliveries_.erase(id);
-  note(std::move(line));
+  if (arrivals_->contains(id))
+    close_late(line);
+  else
+    note(std::move(line));
   tell_closed(event, why);
   after_close();
 }
@@ -487,7 +498,8 @@ office_state::report_promise office_state::on_drain(drain_phase phase) {
 office_state::bool_promise office_state::on_dispose() {
   auto answer = self_->make_response_promise<bool_promise>();
   auto idle = loaded_ && !sleeping_ && core_->open_count() == 0
-              && pending_.empty() && busy_.empty() && !ledger_.rewriting();
+              && pending_.empty() && busy_.empty() && arrivals_->empty()
+              && !ledger_.rewriting();
   for (const auto& [key, row] : sessions_)
     idle = idle && row.seen.state == "absent" && row.seen.waiting == 0;
   if (!idle) {

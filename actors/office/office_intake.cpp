@@ -9,9 +9,6 @@
 
 namespace bureau::offices {
 
-namespace {
-
-/// The line of a message in the chat log.
 log_record log_line_of(const conversation_event& event,
                        const std::string& display_name, int64_t now_ms) {
   log_record line;
@@ -32,8 +29,6 @@ log_record log_line_of(const conversation_event& event,
       line.attachments.push_back({item.name, item.local_path});
   return line;
 }
-
-} // namespace
 
 office_state::reply_promise
 office_state::on_intake(const intake_request& request) {
@@ -117,6 +112,17 @@ void office_state::write_down(const intake_request& request,
   // What a schedule or a button causes is no message of the platform.
   auto logs = request.event.origin == turn_origin::user;
   auto accepts = verdict.action == intake_action::accept;
+  // What causes no turn is logged without its files.
+  if (accepts)
+    pending.event.attachments =
+      bounded_files(std::move(pending.event.attachments));
+  else
+    pending.event.attachments.clear();
+  auto late = accepts
+              && (awaits_files(pending.event)
+                  || waits_for_files(pending.event.session_key));
+  pending.late = late;
+  pending.display_name = request.display_name;
   auto now = wall_ms();
   auto log_line =
     print_log_line(log_line_of(pending.event, request.display_name, now));
@@ -124,14 +130,17 @@ void office_state::write_down(const intake_request& request,
   line.at = text::iso_utc(now);
   line.id = id;
   line.event = pending.event;
+  line.unlogged = late && logs;
   pending_.emplace(id, std::move(pending));
   pending_order_.push_back(id);
   auto then = [this, id](const caf::error& fault) {
     settle_intake(id, fault);
   };
-  // In one frame: no crash may leave a message that is answered and not in the
-  // chat log, or one that the log takes for a duplicate and nobody answers.
-  if (accepts && logs)
+  // A message with files is logged when it has them (decision A2, step 9). Any
+  // other in one frame: no crash may leave a message that is answered and not
+  // in the chat log, or one that the log takes for a duplicate and nobody
+  // answers.
+  if (accepts && logs && !late)
     ledger_.append_both(print_ledger_line(line), log_, std::move(log_line),
                         then);
   else if (accepts)
@@ -178,13 +187,19 @@ void office_state::accepted(const pending_intake& pending) {
   ledger_record line;
   line.id = pending.event.message_id;
   line.event = pending.event;
+  line.unlogged = pending.late && pending.event.origin == turn_origin::user;
   core_->apply(line, wall_ms());
   report_open();
   auto entry = core_->find(line.id);
   if (entry == nullptr)
     return;
+  if (pending.late)
+    arrivals_->add(entry->event, pending.display_name, line.unlogged);
   if (!pending.stop) {
-    dispatch(*entry);
+    if (pending.late)
+      gather(line.id);
+    else
+      dispatch(*entry);
     return;
   }
   auto notice = make_notice(entry->event, "_Stopped._");

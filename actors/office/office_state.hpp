@@ -2,6 +2,7 @@
 
 #include "actors/kit/generation_timer.hpp"
 #include "actors/kit/promise_guard.hpp"
+#include "actors/office/arrival_core.hpp"
 #include "actors/office/delivery_core.hpp"
 #include "actors/office/intake_core.hpp"
 #include "actors/office/journal_file.hpp"
@@ -22,6 +23,10 @@
 
 namespace bureau::offices {
 
+/// The line of a message in the chat log.
+log_record log_line_of(const conversation_event& event,
+                       const std::string& display_name, int64_t now_ms);
+
 /// Handlers:
 ///   (intake, intake_request)    → intake_reply     => on_intake
 ///   (may_send, delivery_key)    → ok               => on_may_send
@@ -39,7 +44,8 @@ namespace bureau::offices {
 ///   (dispose, session_key)                         => let_session_go
 ///
 /// Its members live in office.cpp (life, files), office_intake.cpp,
-/// office_turns.cpp (sessions) and office_delivery.cpp.
+/// office_attachments.cpp, office_turns.cpp (sessions) and
+/// office_delivery.cpp.
 class office_state {
 public:
   using pointer = office_child_actor::stateful_pointer<office_state>;
@@ -73,6 +79,9 @@ private:
     /// A stop word named it before it was accepted.
     bool stop = false;
     json_text stop_target;
+    /// Its line in the chat log waits for files.
+    bool late = false;
+    std::string display_name;
   };
 
   struct session_row {
@@ -153,6 +162,34 @@ private:
   std::string stop_pending(const std::string& key, const json_text& target);
   bool seen(const std::string& id) const;
   void count(const std::string& outcome);
+
+  // -- files of messages (office_attachments.cpp) -----------------------------
+
+  /// Puts what the ledger knows without its files back in line.
+  void line_up(const std::string& tail, bool whole);
+  /// Whether a message of this key has to wait for files of an earlier one.
+  bool waits_for_files(const std::string& session_key) const;
+  /// Begins with the files of a message that stands in line.
+  void gather(const std::string& id);
+  void list_attachments(const std::string& id);
+  void no_directory(const std::string& id, const caf::error& reason);
+  void pump_files();
+  void fetch(const file_order& order);
+  void fetched(const file_order& order, uint64_t size);
+  void keep_file(const file_order& order);
+  /// A file did not come: removes what there is of it, then tells its message.
+  void not_fetched(const file_order& order, const caf::error& reason);
+  void discard(const file_order& order, const std::string& leaf,
+               std::function<void()> then);
+  void file_ended(const file_order& order, const std::string& fault);
+  /// Lets the messages of a key go on whose files are there.
+  void go_on(const std::string& session_key);
+  void write_late(const arrival& message);
+  void late_written(const ledger_record& line, const std::string& session_key,
+                    bool closed, const caf::error& reason);
+  /// Closes a message that stands in line; its line is written in its turn.
+  void close_late(const ledger_record& line);
+  file_job attachment_job(file_op op, const std::string& leaf) const;
 
   // -- turns (office_turns.cpp) -----------------------------------------------
 
@@ -240,6 +277,10 @@ private:
   std::unordered_set<std::string> ticketed_;
   /// Accepted ids whose thread waits for its parent.
   std::set<std::string> parked_;
+  /// Accepted messages that wait for files.
+  std::optional<arrival_core> arrivals_;
+  /// Keys with a late line of the chat log on its way to the disk.
+  std::set<std::string> late_keys_;
   /// Ids with a synced transition under way.
   std::set<std::string> busy_;
   std::map<std::string, delivery> deliveries_;
@@ -249,6 +290,7 @@ private:
   std::optional<uint64_t> sleeping_;
   kit::generation_timer sweep_timer_;
   kit::generation_timer delivery_timer_;
+  kit::generation_timer late_timer_;
   kit::promise_guard<caf::ok_atom> oks_;
   kit::promise_guard<intake_reply> replies_;
   kit::promise_guard<drain_report> reports_;

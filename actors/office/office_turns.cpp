@@ -1,7 +1,7 @@
 #include "actors/kit/log.hpp"
 #include "actors/kit/requests.hpp"
 #include "actors/office/office_state.hpp"
-#include "messages/identity/session_key.hpp"
+#include "messages/identity/session_file_name.hpp"
 #include "messages/limits.hpp"
 
 #include <algorithm>
@@ -116,6 +116,7 @@ void office_state::booted() {
   booted_ = true;
   dispatch_all();
   pump();
+  pump_files();
 }
 
 // -- dispatch -----------------------------------------------------------------
@@ -133,6 +134,7 @@ void office_state::dispatch_all() {
 void office_state::dispatch(const ledger_entry& entry) {
   if (!booted_ || holding_ || entry.state != ledger_state::accepted
       || ticketed_.contains(entry.id) || is_being_given_up(entry.id)
+      || arrivals_->contains(entry.id)
       || core_->after_restart(entry, false) != boot_step::requeue)
     return;
   if (waits_for_parent(entry))
@@ -147,7 +149,7 @@ void office_state::dispatch(const ledger_entry& entry) {
     return;
   }
   self_->send(row.handle, atom::turn_v,
-              turn_ticket{entry.event, entry.attempt + 1, entry.provisional});
+              turn_ticket{entry.event, entry.attempt + 1, entry.provisional, {}});
 }
 
 // -- a thread and its parent ------------------------------------------------
@@ -178,9 +180,10 @@ bool office_state::is_parent_busy(const ledger_entry& entry) const {
             || (found != deliveries_.end()
                 && (found->second.memory.attempts > 0
                     || !found->second.notice.empty()));
-    auto runs = other->state == ledger_state::running
-                || (other->state == ledger_state::accepted
-                    && ticketed_.contains(other->id));
+    auto runs =
+      other->state == ledger_state::running
+      || (other->state == ledger_state::accepted
+          && (ticketed_.contains(other->id) || arrivals_->contains(other->id)));
     if (runs || (other->produced_ms != 0 && !stuck))
       return true;
   }
@@ -190,12 +193,14 @@ bool office_state::is_parent_busy(const ledger_entry& entry) const {
 // A thread that has its file already does not need its parent.
 void office_state::look_for_thread(const ledger_entry& entry) {
   auto suffix = thread_suffix_of(entry.event.session_key);
+  auto file_name = thread_file_name(suffix.value_or(""));
+  if (!file_name)
+    return;
   file_job job;
   job.reason = "office";
   job.op = file_op::stat;
   job.root = deps_.place.root;
-  job.path =
-    place_.key + "/sessions/" + std::string{suffix.value_or("")} + ".jsonl";
+  job.path = place_.key + "/sessions/" + *file_name;
   kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
                        std::move(job))
     .then(
@@ -371,7 +376,8 @@ void office_state::session_lost(const std::string& key,
   std::vector<std::string> running;
   std::string first_waiting;
   for (const auto* entry : core_->open()) {
-    if (entry->event.session_key != key || busy_.contains(entry->id))
+    if (entry->event.session_key != key || busy_.contains(entry->id)
+        || arrivals_->contains(entry->id))
       continue;
     if (entry->state == ledger_state::running)
       running.push_back(entry->id);

@@ -78,6 +78,7 @@ bj::object print_event(const conversation_event& event) {
     entry.emplace("name", clean(item.name));
     put(entry, "ref", item.ref);
     put(entry, "localPath", item.local_path);
+    put(entry, "fault", item.fault);
     attachments.emplace_back(std::move(entry));
   }
   result.emplace("attachments", std::move(attachments));
@@ -119,7 +120,7 @@ conversation_event parse_event(const bj::object& line, const bj::object& ev) {
         event.attachments.push_back({json::text_or_empty(*object, "name"),
                                      json::text_or_empty(*object, "localPath"),
                                      json::text_or_empty(*object, "ref"),
-                                     {}});
+                                     json::text_or_empty(*object, "fault")});
   return event;
 }
 
@@ -136,6 +137,8 @@ void print_fields(bj::object& line, const ledger_record& record) {
     line.emplace("origin", to_string(record.event.origin));
     line.emplace("ev", print_event(record.event));
     put_json(line, "target", record.event.target);
+    if (record.unlogged)
+      line.emplace("unlogged", true);
     break;
   case ledger_state::running:
     line.emplace("run", clean(record.run));
@@ -251,6 +254,7 @@ std::optional<ledger_record> parse_ledger_line(std::string_view text) {
     if (ev == nullptr || !ev->is_object())
       return std::nullopt;
     record.event = parse_event(*line, ev->get_object());
+    record.unlogged = json::bool_member(*line, "unlogged").value_or(false);
     return record;
   }
   record.run = json::text_or_empty(*line, "run");

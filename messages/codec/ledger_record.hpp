@@ -43,6 +43,10 @@ struct ledger_record {
   ledger_state state = ledger_state::accepted;
   /// accepted: the whole event. Its address is not stored; the office knows it.
   conversation_event event;
+  /// accepted: its line in the chat log is still to be written, because it or
+  /// an earlier message of its session waits for files. A second such record
+  /// without the mark, with the files, goes along with that line.
+  bool unlogged = false;
   /// running, produced, sending, sent, ambiguous.
   std::string run;
   /// running: 1 or 2.

@@ -1,4 +1,4 @@
-#include "actors/session/attachment_core.hpp"
+#include "actors/office/attachment_core.hpp"
 #include "messages/codec/json_support.hpp"
 #include "tests/conformance/functions.hpp"
 
@@ -9,20 +9,20 @@ namespace {
 /// `saveIncomingAttachments(officeKey, items)`; an item `{name, timestampMs,
 /// fails?, afterMs?}` says how its download ends. When it ends changes nothing.
 outcome save_case(const bj::array& args) {
-  std::vector<session::attachment_source> sources;
+  std::vector<offices::attachment_source> sources;
   for (const auto& element : argument(args, 1).as_array()) {
     const auto& item = element.as_object();
-    session::attachment_source source;
+    offices::attachment_source source;
     source.item.name = json::text_or_empty(item, "name");
     source.item.timestamp_ms = json::int_member(item, "timestampMs");
     auto error = json::string_member(item, "fails");
-    source.download = [error](const session::planned_attachment&) {
-      return session::download_result{!error, error.value_or("")};
+    source.download = [error](const offices::planned_attachment&) {
+      return offices::download_result{!error, error.value_or("")};
     };
     sources.push_back(std::move(source));
   }
   auto report =
-    session::save_attachments(text_of(argument(args, 0)), sources, 0);
+    offices::save_attachments(text_of(argument(args, 0)), sources, 0);
   bj::array saved;
   for (const auto& item : report.saved)
     saved.push_back(

@@ -545,6 +545,24 @@ TEST_CASE("rename moves within a root and refuses links and other disks") {
   CHECK(sentence_of(result.error()).find("file system") != std::string::npos);
 }
 
+TEST_CASE("a renamed file is on the disk before its name is") {
+  job_world world;
+  put_file(world.inside("f"), "x");
+  auto job = world.job(file_op::rename, "f");
+  job.to = "g";
+  CHECK(world.run(job));
+  auto done = world.fs->operations();
+  auto synced = std::find(done.begin(), done.end(), "sync");
+  auto renamed = std::find(done.begin(), done.end(), "rename");
+  CHECK(synced < renamed);
+  CHECK(std::count(renamed, done.end(), "sync") >= 1);
+  world.fs->fail_named("sync", EIO);
+  job.path = "g";
+  job.to = "h";
+  CHECK(world.code(job) == errc::disk);
+  CHECK(std::filesystem::exists(world.inside("g")));
+}
+
 TEST_CASE("empty_directory removes any tree and follows nothing") {
   job_world world;
   std::filesystem::create_symlink(world.scratch / "outside",

@@ -322,3 +322,117 @@ TEST_CASE("what waits for a deleted directory keeps its order") {
   CHECK(world.log().size() == 19);
   world.check_files();
 }
+
+namespace {
+
+/// Files that are complete, and what is left of others.
+struct saved_files {
+  size_t whole = 0;
+  size_t parts = 0;
+};
+
+saved_files files_of(const office_world& world) {
+  saved_files result;
+  auto dir = std::filesystem::path{world.log_path()}.parent_path();
+  if (std::filesystem::exists(dir / "attachments"))
+    for (const auto& entry :
+         std::filesystem::directory_iterator{dir / "attachments"}) {
+      auto leaf = entry.path().filename().string();
+      if (leaf.starts_with("."))
+        ++result.parts;
+      else
+        ++result.whole;
+      CHECK((leaf.starts_with(".") || get_file(entry.path()) == "content"));
+    }
+  return result;
+}
+
+intake_request with_file(const office_node& node) {
+  auto result = node.message("m1");
+  result.event.attachments.push_back({"a.txt", {}, "ref", {}});
+  return result;
+}
+
+} // namespace
+
+// A message with a file and one behind it: the process dies anywhere.
+TEST_CASE("a kill anywhere on the way of a message with a file") {
+  auto through = false;
+  for (size_t n = 1; !through; n += stride(5)) {
+    REQUIRE(n < 2000);
+    CAPTURE(n);
+    swept_world world;
+    std::string first;
+    std::string second;
+    {
+      office_node node{world};
+      node.sessions->automatic = true;
+      node.gate->files["ref"] = "content";
+      node.disk->fail_from(n, EIO);
+      first = node.offer(with_file(node));
+      second = node.say("m2");
+      through = node.disk->operations().size() < n;
+    }
+    world.replay();
+    auto logged_before = world.logged("m1");
+    office_node node{world, {}, false};
+    node.sessions->automatic = true;
+    node.gate->files["ref"] = "content";
+    node.attach();
+    node.advance(limits::delivery_retry_delay * 4);
+    if (first == "taken") {
+      CHECK(node.say("m1") == "duplicate");
+      CHECK(node.gate->fetches.size() <= 1 - logged_before);
+    } else {
+      auto again = node.offer(with_file(node));
+      CAPTURE(again);
+      CHECK((again == "taken" || again == "duplicate"));
+    }
+    if (second == "taken")
+      CHECK(node.say("m2") == "duplicate");
+    node.advance(limits::delivery_retry_delay * 4);
+    CHECK(node.describe().open_entries == 0);
+    CHECK(world.logged("m1") == 1);
+    CHECK(world.logged("m2") == (second == "taken" ? 1 : world.logged("m2")));
+    auto files = files_of(world);
+    CHECK(files.whole >= 1);
+    CHECK(files.parts == 0);
+    for (const auto& line : world.log())
+      if (line.ts == "m1") {
+        REQUIRE(line.attachments.size() == 1);
+        CHECK(get_file(world.root + "/" + line.attachments[0].local_path)
+              == "content");
+      }
+    CHECK(swept_world::remains(world.root).empty());
+    CHECK(read_ledger(get_file(world.ledger_path())).skipped == 0);
+  }
+}
+
+TEST_CASE("one fault of the disk on the way of a message with a file") {
+  auto through = false;
+  for (size_t n = 1; !through; n += stride(5)) {
+    REQUIRE(n < 2000);
+    CAPTURE(n);
+    swept_world world;
+    office_node node{world};
+    node.gate->files["ref"] = "content";
+    node.disk->fail_at(n, EIO);
+    auto first = node.offer(with_file(node));
+    through = node.disk->operations().size() < n;
+    node.disk->heal();
+    if (first != "taken")
+      CHECK(node.offer(with_file(node)) != "disk");
+    node.advance(limits::delivery_retry_delay * 4);
+    CHECK(node.sessions->tickets.size() == 1);
+    CHECK(world.logged("m1") == 1);
+    // It is there, or the user knows.
+    auto told = std::any_of(
+      world.shown.begin(), world.shown.end(), [](const std::string& text) {
+        return text.starts_with("I could not save `a.txt`");
+      });
+    for (const auto& line : world.log())
+      if (line.ts == "m1")
+        CHECK(line.attachments.empty() == told);
+    world.check_files();
+  }
+}

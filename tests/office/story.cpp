@@ -17,12 +17,18 @@ namespace bureau::test {
 
 namespace {
 
+using gate_actor =
+  transport_actor::extend<caf::reacts_to<atom::tick, std::string>>;
+
 // (deliver, outbound) → delivered => deliver
 // (drop, run)                     => remembered
+// (fetch, attachment_fetch) → size => fetch
 // (closed, closed_entry)          => remembered
 // (config) → transport_info       => info
+// (tick, ref)                     => the oldest waiting fetch is carried out
 struct gate_transport_state {
-  using pointer = transport_actor::stateful_pointer<gate_transport_state>;
+  using pointer = gate_actor::stateful_pointer<gate_transport_state>;
+  using size_promise = caf::typed_response_promise<uint64_t>;
   using promise = caf::typed_response_promise<delivered>;
   static inline const char* name = "gate_transport";
   pointer self;
@@ -30,6 +36,7 @@ struct gate_transport_state {
   std::shared_ptr<gate_script> script;
   offices_actor gate;
   std::vector<promise> stalled;
+  std::deque<std::pair<attachment_fetch, size_promise>> fetching;
 
   explicit gate_transport_state(pointer me) : self(me) {}
 
@@ -38,17 +45,22 @@ struct gate_transport_state {
     world = shared;
     script = std::move(plan);
     gate = std::move(owner);
+    script->arrive = [this](const std::string& ref) {
+      caf::strong_actor_ptr me{self->ctrl()};
+      caf::anon_send(caf::actor_cast<gate_actor>(me), atom::tick_v, ref);
+    };
   }
 
-  transport_actor::behavior_type make_behavior() {
+  ~gate_transport_state() { script->arrive = {}; }
+
+  gate_actor::behavior_type make_behavior() {
     return {
       [this](atom::deliver, const outbound& op) { return deliver(op); },
       [this](atom::drop, const std::string& run) {
         script->dropped.push_back(run);
       },
-      [](atom::fetch, const attachment_fetch&) -> caf::result<uint64_t> {
-        return make_failure(errc::not_found, "no such file");
-      },
+      [this](atom::fetch, const attachment_fetch& what) { return fetch(what); },
+      [this](atom::tick, const std::string& ref) { arrive(ref); },
       [this](atom::closed, const closed_entry& entry) {
         script->closed.push_back(entry);
       },
@@ -58,6 +70,43 @@ struct gate_transport_state {
         return info;
       },
     };
+  }
+
+  size_promise fetch(const attachment_fetch& what) {
+    auto answer = self->make_response_promise<size_promise>();
+    script->fetches.push_back(what);
+    if (script->holds_fetches)
+      fetching.emplace_back(what, answer);
+    else
+      bring(what, answer);
+    return answer;
+  }
+
+  void arrive(const std::string& ref) {
+    for (auto it = fetching.begin(); it != fetching.end(); ++it)
+      if (it->first.ref == ref) {
+        auto [what, answer] = std::move(*it);
+        fetching.erase(it);
+        bring(what, answer);
+        return;
+      }
+  }
+
+  void bring(const attachment_fetch& what, size_promise answer) {
+    auto failure = script->fetch_failures.find(what.ref);
+    auto content = script->files.find(what.ref);
+    auto path = what.root + "/" + what.path;
+    if (failure != script->fetch_failures.end()) {
+      answer.deliver(failure->second);
+    } else if (content == script->files.end()) {
+      answer.deliver(make_failure(errc::not_found, "no such file"));
+    } else {
+      if (script->plant)
+        script->plant(path);
+      else
+        put_file(path, content->second);
+      answer.deliver(static_cast<uint64_t>(content->second.size()));
+    }
   }
 
   promise deliver(const outbound& op) {
@@ -360,7 +409,7 @@ office_node::office_node(office_world& shared,
   args.resume_keys.insert(args.resume_keys.end(), world.replayed.begin(),
                           world.replayed.end());
   offices_handle = offices::spawn_offices(*system, std::move(args));
-  transport = kit::spawn_stateful<transport_actor, gate_transport_state>(
+  transport = kit::spawn_stateful<gate_actor, gate_transport_state>(
     *system, &world, gate, offices_handle);
   if (attached)
     attach();
@@ -472,6 +521,11 @@ std::string office_node::may_send(const std::string& id,
     [&](const caf::error& reason) { result = name_of(reason); },
     atom::may_send_v, key);
   return result;
+}
+
+void office_node::arrive(const std::string& ref) {
+  gate->arrive(ref);
+  settle();
 }
 
 void office_node::report(const std::string& key, const std::string& state,

@@ -75,6 +75,17 @@ struct gate_script {
   std::vector<outbound> operations;
   std::vector<closed_entry> closed;
   std::vector<std::string> dropped;
+  /// Files that the platform has, by reference; others are not found.
+  std::map<std::string, std::string> files;
+  /// Fetches of these fail.
+  std::map<std::string, caf::error> fetch_failures;
+  /// Puts something else in the place of a file than its content.
+  std::function<void(const std::string& path)> plant;
+  /// Fetches wait until office_node::arrive.
+  bool holds_fetches = false;
+  std::vector<attachment_fetch> fetches;
+  /// Set by the actor: answers the oldest waiting fetch of a reference.
+  std::function<void(const std::string& ref)> arrive;
 };
 
 /// What the scripted sessions of a node saw, and whether they work by
@@ -127,6 +138,8 @@ public:
   std::string fail_turn(const std::string& id, const std::string& why);
   std::string may_send(const std::string& id, const std::string& run);
   void attach();
+  /// A file that the transport holds back comes, or fails as planned.
+  void arrive(const std::string& ref);
   /// Reports the state of a key's session, as the session does.
   void report(const std::string& key, const std::string& state,
               int64_t last_access_ms);

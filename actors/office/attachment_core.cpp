@@ -1,11 +1,11 @@
-#include "actors/session/attachment_core.hpp"
+#include "actors/office/attachment_core.hpp"
 
 #include "messages/limits.hpp"
 #include "messages/text/utf8.hpp"
 
 #include <unordered_set>
 
-namespace bureau::session {
+namespace bureau::offices {
 
 namespace {
 
@@ -102,4 +102,4 @@ attachment_report save_attachments(
   return report_attachments(plan, outcomes);
 }
 
-} // namespace bureau::session
+} // namespace bureau::offices

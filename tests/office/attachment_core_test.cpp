@@ -1,4 +1,4 @@
-#include "actors/session/attachment_core.hpp"
+#include "actors/office/attachment_core.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 
 namespace {
 
-using namespace bureau::session;
+using namespace bureau::offices;
 
 constexpr int64_t at = 1'746'057'600'000;
 constexpr const char* key = "v1-slack-c123-f1bbf4ab194ff2ea";

@@ -10,7 +10,7 @@
 /// Files that come with a message (office note, section 14): under which names
 /// they are kept, and what becomes of them. Pure; the adapter downloads, the
 /// office writes the record.
-namespace bureau::session {
+namespace bureau::offices {
 
 /// A file as a platform announces it.
 struct incoming_attachment {
@@ -90,4 +90,4 @@ attachment_report save_attachments(
   std::string_view office_key, const std::vector<attachment_source>& sources,
   int64_t now_ms, const std::function<bool(const std::string&)>& exists = {});
 
-} // namespace bureau::session
+} // namespace bureau::offices
