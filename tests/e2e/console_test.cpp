@@ -67,6 +67,16 @@ TEST_CASE("the tools read, write and list the office") {
   CHECK(read_file(place.office() + "/notes.txt") == "remember the milk");
 }
 
+TEST_CASE("activity shows files as the office sees them, and no secret") {
+  home place;
+  auto run = place.converse("write: notes.txt milk\n"
+                            "run: echo token=abc123 > note\n");
+  INFO(run.err);
+  CHECK(contains(run.err, "📝 Writing notes.txt\n"));
+  CHECK(contains(run.err, "🖥️ Running echo token=[redacted] > note\n"));
+  CHECK_FALSE(contains(run.err, "abc123"));
+}
+
 TEST_CASE("a failing command is told with its exit code") {
   home place;
   auto run = place.converse("run: echo oops >&2; exit 3\n");
