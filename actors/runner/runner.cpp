@@ -52,8 +52,8 @@ full_runner_actor::behavior_type runner_state::make_behavior() {
   return {
     [this](atom::run, const run_request& request) { return on_run(request); },
     [](atom::offer, const turn_ticket&) {
-      return live_input_result{live_input_state::unavailable, "unsupported",
-                               {}};
+      return live_input_result{
+        live_input_state::unavailable, "unsupported", {}};
     },
     [this](atom::abort) { on_abort(); },
     [this](atom::dispose) { return on_dispose(); },
