@@ -41,16 +41,18 @@ bool is_event(const bj::value* value) {
   return fields != nullptr && has_filled_text(*fields, "type");
 }
 
+bool is_part(const bj::value& value) {
+  auto fields = value.if_object();
+  return fields != nullptr && has_filled_text(*fields, "type")
+         && has_filled_text(*fields, "id");
+}
+
 bool are_parts(const bj::value* value) {
   if (value == nullptr)
     return true;
   auto list = value->if_array();
   return list != nullptr && list->size() <= max_reply_parts
-         && std::all_of(list->begin(), list->end(), [](const bj::value& part) {
-              auto fields = part.if_object();
-              return fields != nullptr && has_filled_text(*fields, "type")
-                     && has_filled_text(*fields, "id");
-            });
+         && std::all_of(list->begin(), list->end(), is_part);
 }
 
 /// What is wrong with a frame; empty when nothing is.
@@ -212,11 +214,12 @@ bj::object oversized_event_marker(std::string_view type) {
 }
 
 std::vector<std::string> event_lines(bj::object frame) {
+  // An event that was too large to be kept has no type any more.
+  if (!is_event(json::member(frame, "event")))
+    return or_too_large(bounded_line(oversized_event_marker("unknown")));
   if (auto line = bounded_line(frame))
     return or_too_large(std::move(line));
   auto event = frame["event"].if_object();
-  if (event == nullptr)
-    return too_large();
   auto type = json::text_or_empty(*event, "type");
   auto& metadata = (*event)["metadata"];
   if (!metadata.is_object())
@@ -250,7 +253,7 @@ std::vector<std::string> event_lines(bj::object frame) {
 bj::object failure_part(const char* id, const char* message) {
   return {{"type", "failure"},
           {"id", id},
-          {"code", "reply_part_too_large"},
+          {"code", to_string(part_failure_code::reply_part_too_large)},
           {"message", message}};
 }
 
@@ -286,6 +289,11 @@ std::string add_fitting_parts(bj::object& frame, const bj::array& parts,
 std::vector<std::string> finish_lines(bj::object frame) {
   if (auto parts = frame.if_contains("parts")) {
     auto& list = parts->get_array();
+    // One part that no consumer could read would cost the whole answer.
+    for (auto& part : list)
+      if (!is_part(part))
+        part = failure_part("wire-part-unreadable",
+                            "A part of this reply could not be sent.");
     if (list.size() > max_reply_parts) {
       list.resize(max_reply_parts - 1);
       list.push_back(

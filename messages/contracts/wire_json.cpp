@@ -44,7 +44,7 @@ public:
     : max_bytes_(max_bytes), pretty_(pretty) {}
 
   bool print(const bj::value& value, size_t depth) {
-    if (depth > wire_depth)
+    if (depth >= wire_depth && value.is_structured())
       return false;
     if (auto object = value.if_object())
       return print_object(*object, depth);

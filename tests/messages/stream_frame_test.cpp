@@ -227,6 +227,40 @@ TEST_CASE("an answer that is too large keeps what matters") {
   CHECK(text_at(parts[2].as_object(), "id") == "b");
 }
 
+TEST_CASE("what was too large to be kept does not break its frame") {
+  stream_event event;
+  event.raw = json_text{"null"};
+  auto frames = parsed_lines(event_frame(event));
+  CHECK(text_at(frames[0]["event"].as_object(), "kind") == "oversized_event");
+
+  auto frame = text_frame(frame_kind::finish, "x");
+  frame.parts = {failed("a", "m"), unknown_part{json_text{"null"}},
+                 failed("", "m"),
+                 unknown_part{json_text{R"({"type":"new","id":"n"})"}}};
+  frames = parsed_lines(frame);
+  auto& parts = frames[0]["parts"].as_array();
+  REQUIRE(parts.size() == 4);
+  CHECK(text_at(parts[0].as_object(), "id") == "a");
+  CHECK(text_at(parts[1].as_object(), "id") == "wire-part-unreadable");
+  CHECK(text_at(parts[2].as_object(), "id") == "wire-part-unreadable");
+  CHECK(text_at(parts[3].as_object(), "id") == "n");
+}
+
+TEST_CASE("nesting that only just parses does not break its frame") {
+  stream_event event;
+  event.kind = stream_event_kind::tool_call_started;
+  event.id = "c";
+  event.name = std::string{"n"};
+  event.arguments = json_text{std::string(256, '[') + std::string(256, ']')};
+  auto frames = parsed_lines(event_frame(event));
+  CHECK(ends_with_mark(text_at(frames[0]["event"].as_object(), "arguments")));
+  auto frame = text_frame(frame_kind::finish, "x");
+  frame.metadata =
+    json_text{R"({"a":)" + std::string(255, '[') + std::string(255, ']') + "}"};
+  frames = parsed_lines(frame);
+  CHECK(text_at(frames[0], "finalText") == "x");
+}
+
 TEST_CASE("an error whose code is too large is told as such") {
   auto frame = text_frame(frame_kind::error, "x");
   frame.code = std::string(300'000, 'c');

@@ -1,11 +1,13 @@
 #include "messages/contracts/wire_json.hpp"
 
+#include "messages/codec/json_support.hpp"
 #include "messages/contracts/closed_object.hpp"
 
 #include <doctest/doctest.h>
 
 #include <limits>
 
+using namespace bureau;
 using namespace bureau::contracts;
 
 TEST_CASE("numbers look as the peers print them") {
@@ -88,6 +90,9 @@ TEST_CASE("printing stops at its depth") {
   for (size_t i = 0; i < wire_depth; ++i)
     shallow = bj::array{std::move(shallow)};
   CHECK(print_wire(shallow, 1'000'000));
+  CHECK(json::parse(*print_wire(shallow, 1'000'000)));
+  shallow = bj::array{std::move(shallow)};
+  CHECK_FALSE(print_wire(shallow, 1'000'000));
 }
 
 TEST_CASE("an instant has one form") {
