@@ -39,7 +39,7 @@ std::optional<std::string> encoded_integer(const bj::value& value) {
   if (auto number = value.if_uint64())
     return std::to_string(*number);
   if (auto number = value.if_double())
-    if (std::trunc(*number) == *number)
+    if (std::isfinite(*number) && std::trunc(*number) == *number)
       return wire_number(*number);
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <string>
 
 using namespace bureau;
@@ -103,6 +104,8 @@ TEST_CASE("JSON values as variables") {
     {2.0, integer, "2"},
     {1e21, integer, "1e+21"},
     {1.5, integer, {}},
+    {std::numeric_limits<double>::infinity(), integer, {}},
+    {std::numeric_limits<double>::quiet_NaN(), integer, {}},
     {UINT64_MAX, integer, "18446744073709551615"},
     {bj::array{1, "a"}, csv, "a"},
     {bj::array{"", "a", ""}, csv, ",a,"},
