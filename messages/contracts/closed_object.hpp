@@ -85,9 +85,12 @@ public:
   }
   template <class Parse>
   auto optional_word(std::string_view name, Parse parse)
-    -> decltype(parse(name)) {
+    -> caf::optional<typename decltype(parse(name))::value_type> {
     auto value = take(name);
-    return value != nullptr ? word_of(value, parse) : std::nullopt;
+    auto parsed = value != nullptr ? word_of(value, parse) : std::nullopt;
+    if (parsed)
+      return *parsed;
+    return caf::none;
   }
 
   /// Notes a violation.

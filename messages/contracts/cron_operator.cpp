@@ -52,13 +52,6 @@ constexpr byte_limits filled(size_t max) {
   return {max, 1};
 }
 
-template <class T>
-caf::optional<T> bridged(std::optional<T> value) {
-  if (value)
-    return std::move(*value);
-  return caf::none;
-}
-
 /// Reads one run.
 class run_reader {
 public:
@@ -89,7 +82,7 @@ public:
     run_.blocked_by_run_id =
       fields_.optional_text("blockedByRunId", {max_cron_run_id_bytes});
     run_.blocked_by_trigger =
-      bridged(fields_.optional_word("blockedByTrigger", parse_cron_trigger));
+      fields_.optional_word("blockedByTrigger", parse_cron_trigger);
     run_.queue_depth =
       fields_.optional_integer("queueDepth", 0, max_safe_integer);
     read_outcomes(limits.outcomes);
@@ -185,7 +178,8 @@ std::optional<cron_job> read_job(const bj::value& value) {
   if (auto value_of_run = fields.take("lastRun")) {
     auto run = read_run(*value_of_run, cron_projection::summary);
     fields.expect(run.has_value());
-    job.last_run = bridged(std::move(run));
+    if (run)
+      job.last_run = std::move(*run);
   }
   if (!fields.done())
     return std::nullopt;

@@ -41,13 +41,6 @@ std::optional<persistence> parse_persistence(std::string_view name) {
 /// Strings inside an event have no limit of their own; the event has.
 constexpr byte_limits any_length{std::numeric_limits<size_t>::max()};
 
-template <class T>
-caf::optional<T> bridged(std::optional<T> value) {
-  if (value)
-    return std::move(*value);
-  return caf::none;
-}
-
 /// A millionth of a number's unit, of a number from 0 up.
 caf::optional<int64_t> scaled(caf::optional<double> number, double scale) {
   if (!number)
@@ -209,7 +202,7 @@ private:
     result.persisted =
       fields.word("persistence", parse_persistence) == persistence::persisted;
     result.terminal_state =
-      bridged(fields.optional_word("terminalState", parse_tool_terminal_state));
+      fields.optional_word("terminalState", parse_tool_terminal_state);
     result.truncated = fields.optional_boolean("truncated");
     result.original_bytes =
       fields.optional_integer("originalBytes", 0, max_safe_integer);
