@@ -291,6 +291,7 @@ session_context session_store_state::context() {
   auto result = contexts_of_tree_.context(*tree_);
   if (!in_memory_)
     result.path = path_of(file_);
+  result.thread_root = root_text_;
   return result;
 }
 

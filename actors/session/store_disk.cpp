@@ -118,23 +118,13 @@ void session_store_state::read_header(const std::string& file, size_t bytes,
 void session_store_state::stat_log(with<file_outcome> next, failure fail) {
   file_request(
     job(file_op::stat, log_file),
-    [next](const file_outcome& found) { next(found); }, std::move(fail));
-}
-
-void session_store_state::read_log(size_t bytes, with<log_contents> next,
-                                   failure fail) {
-  stat_log(
-    [this, bytes, next, fail](const file_outcome& found) {
-      if (found.kind != file_kind::regular)
-        return next({});
-      auto offset = found.size > bytes ? found.size - bytes : 0;
-      read_log_part(
-        // Records may arrive between the two jobs.
-        offset, bytes + limits::message_text_bytes,
-        [this, offset, next](const std::string& part) {
-          next(parse_log(part, offset == 0));
-        },
-        fail);
+    [this, next, fail](const file_outcome& found) {
+      if (found.kind == file_kind::regular && found.links > 1)
+        return fail(make_failure(
+          errc::denied, "The chat log " + place_.log_path
+                          + " has a second hard link and is not read; remove "
+                            "the other name of the file."));
+      next(found);
     },
     fail);
 }
@@ -151,8 +141,11 @@ void session_store_state::read_log_part(uint64_t offset, uint64_t length,
 }
 
 log_contents session_store_state::parse_log(std::string_view part,
-                                            bool whole) const {
-  auto log = read_log_tail(part, whole, place_.log_path);
+                                            uint64_t offset) const {
+  // A read from the middle begins with the line break before its lines.
+  auto begin = offset == 0 ? size_t{0} : size_t{1};
+  auto log =
+    parse_log_part(part.substr(begin), offset + begin, place_.log_path);
   for (const auto& warning : log.warnings)
     warn(warning);
   return log;

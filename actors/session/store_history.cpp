@@ -28,20 +28,81 @@ void session_store_state::sync(const std::string& current, step next,
     broken);
 }
 
+scan_wish session_store_state::wish(scan_wish::purpose why,
+                                    const std::string& current) const {
+  scan_wish result;
+  result.why = why;
+  result.scope = scope(current);
+  result.reach = reach_;
+  result.now_ms = services_.wall->now_ms();
+  result.current_within = why == scan_wish::purpose::bootstrap
+                            ? limits::history_bootstrap_bytes
+                            : limits::history_sync_bytes;
+  return result;
+}
+
+void session_store_state::scan_log(scan_wish wish, const file_outcome& found,
+                                   with<const log_reading&> next,
+                                   failure fail) {
+  auto reading = std::make_shared<log_reading>(
+    log_reading{log_scan{std::move(wish), place_.log_path}, {}, {}});
+  reading->reached.device = found.device;
+  reading->reached.inode = found.inode;
+  auto done = [this, reading, next] {
+    reading->log = reading->scan.result();
+    for (const auto& warning : reading->log.warnings)
+      warn(warning);
+    if (auto root = reading->scan.root_text())
+      root_text_ = *root;
+    next(*reading);
+  };
+  if (found.kind != file_kind::regular || found.size == 0)
+    return done();
+  scan_before(reading, found.size, done, std::move(fail));
+}
+
+void session_store_state::scan_before(std::shared_ptr<log_reading> reading,
+                                      uint64_t end, step next, failure fail) {
+  auto begin = end > log_part_bytes ? end - log_part_bytes : 0;
+  read_log_part(
+    begin, end - begin,
+    [this, reading, begin, next, fail](const std::string& part) {
+      auto& reached = reading->reached.end;
+      if (reached == 0)
+        reached = begin + whole_lines(part);
+      reading->scan.take(begin, part);
+      if (reading->scan.enough())
+        next();
+      else
+        scan_before(reading, begin, next, fail);
+    },
+    fail);
+}
+
+void session_store_state::read_log(scan_wish wish,
+                                   with<const log_reading&> next,
+                                   failure fail) {
+  stat_log([this, wish, next, fail](
+             const file_outcome& found) { scan_log(wish, found, next, fail); },
+           fail);
+}
+
 void session_store_state::sync_from_tail(const file_outcome& found,
                                          const std::string& current, step next,
                                          failure fail) {
-  constexpr uint64_t bytes = limits::history_sync_bytes;
-  auto offset = found.size > bytes ? found.size - bytes : 0;
-  read_log_part(
-    offset, found.size - offset,
-    [this, found, offset, current, next, fail](const std::string& part) {
-      log_cursor reached;
-      reached.device = found.device;
-      reached.inode = found.inode;
-      reached.end = offset + whole_lines(part);
-      learn(parse_log(part, offset == 0), std::move(reached), current, next,
-            fail);
+  auto facts = facts_of(*tree_);
+  auto wanted = wish(scan_wish::purpose::sync, current);
+  wanted.watermark = facts.watermark;
+  wanted.reset_ms = facts.reset_ms;
+  wanted.handled = tree_->handled_messages(limits::handled_messages);
+  wanted.root = suffix_ && !root_sought_;
+  scan_log(
+    std::move(wanted), found,
+    [this, current, next, fail](const log_reading& reading) {
+      root_sought_ = true;
+      auto reached = reading.reached;
+      reached.open = from_current(reading.log, current);
+      learn(reading.log, std::move(reached), current, next, fail);
     },
     fail);
 }
@@ -53,12 +114,17 @@ void session_store_state::sync_from_cursor(const file_outcome& found,
     if (!fits(*cursor_, part))
       return sync_from_tail(found, current, next, fail);
     auto begin = read_begin(*cursor_);
-    auto log = joined(*cursor_, parse_log(part, begin == 0));
+    auto log = joined(*cursor_, parse_log(part, begin));
     // What lies before a message from long ago cannot be told from here.
     if (!current.empty() && !contains(log, current))
       return sync_from_tail(found, current, next, fail);
     auto reached = *cursor_;
     reached.end = begin + whole_lines(part);
+    if (suffix_)
+      if (auto root = find_thread_root(log, *suffix_))
+        root_text_ = root->text;
+    reached.open = from_current(log, current);
+    drop_known(log, current, tree_->handled_messages(limits::handled_messages));
     learn(std::move(log), std::move(reached), current, next, fail);
   };
   auto begin = read_begin(*cursor_);
@@ -68,8 +134,6 @@ void session_store_state::sync_from_cursor(const file_outcome& found,
 void session_store_state::learn(log_contents log, log_cursor reached,
                                 const std::string& current, step next,
                                 failure fail) {
-  reached.open = from_current(log, current);
-  drop_known(log, current, tree_->handled_messages(limits::handled_messages));
   history_batch batch;
   if (has_news(log, current))
     batch = plan_sync(log, *tree_, scope(current), reach_, clock());

@@ -146,8 +146,8 @@ void session_store_state::create_with(session_header header,
     fail(std::move(reason));
   };
   auto begin = [this, header, place, current, next,
-                undo](const log_contents& log) {
-    auto batch = plan_bootstrap(log, scope(current), reach_, clock());
+                undo](const log_reading& reading) {
+    auto batch = plan_bootstrap(reading.log, scope(current), reach_, clock());
     take(session_tree::create(header));
     file_ = place.name;
     auto plan = tree_->plan_append(batch.entries, services_.wall->now_ms(),
@@ -169,8 +169,8 @@ void session_store_state::create_with(session_header header,
   nothing.name = place.name;
   claim(
     nothing, header.id,
-    [this, begin, undo] {
-      read_log(limits::history_bootstrap_bytes, begin, undo);
+    [this, current, begin, undo] {
+      read_log(wish(scan_wish::purpose::bootstrap, current), begin, undo);
     },
     undo);
 }

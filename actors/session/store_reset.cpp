@@ -84,13 +84,14 @@ void session_store_state::begin_reset_file(session_header header,
                                            const std::string& current,
                                            step next, failure fail) {
   read_log(
-    limits::history_sync_bytes,
+    wish(scan_wish::purpose::reset, current),
     [this, header = std::move(header), old, current, next,
-     fail](const log_contents& log) {
+     fail](const log_reading& reading) {
       auto now = services_.wall->now_ms();
       auto fresh = std::make_shared<session_tree>(session_tree::create(header));
-      auto plan = fresh->plan_append({reset_marker(log, scope(current), now)},
-                                     now, *services_.chance);
+      auto plan =
+        fresh->plan_append({reset_marker(reading.log, scope(current), now)},
+                           now, *services_.chance);
       auto adopt = [this, fresh, plan, file = old.name, next, fail] {
         fresh->commit_rewritten(plan);
         take(std::move(*fresh));

@@ -3,6 +3,7 @@
 #include "actors/kit/promise_guard.hpp"
 #include "actors/session/context_cache_core.hpp"
 #include "actors/session/log_cursor_core.hpp"
+#include "actors/session/log_scan_core.hpp"
 #include "actors/session/session_store.hpp"
 #include "actors/session/store_core.hpp"
 #include "messages/codec/history.hpp"
@@ -12,6 +13,7 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +72,13 @@ private:
     std::string id;
   };
 
+  /// One reading of the chat log, from its end backwards.
+  struct log_reading {
+    log_scan scan;
+    log_cursor reached;
+    log_contents log;
+  };
+
   // -- handlers (session_store.cpp) -------------------------------------------
 
   caf::result<session_context> open(const session_open& request);
@@ -122,6 +131,14 @@ private:
 
   /// Brings what was logged since the last sync into the open session.
   void sync(const std::string& current, step next, failure fail);
+  /// What an operation wants of the log.
+  scan_wish wish(scan_wish::purpose why, const std::string& current) const;
+  void read_log(scan_wish wish, with<const log_reading&> next, failure fail);
+  void scan_log(scan_wish wish, const file_outcome& found,
+                with<const log_reading&> next, failure fail);
+  /// Goes on with what ends at an offset.
+  void scan_before(std::shared_ptr<log_reading> reading, uint64_t end,
+                   step next, failure fail);
   void sync_from_tail(const file_outcome& found, const std::string& current,
                       step next, failure fail);
   void sync_from_cursor(const file_outcome& found, const std::string& current,
@@ -152,11 +169,11 @@ private:
   void read_header(const std::string& file, size_t bytes,
                    with<std::string> next, failure fail);
   void stat_log(with<file_outcome> next, failure fail);
-  void read_log(size_t bytes, with<log_contents> next, failure fail);
   /// Reads bytes of the log from an offset on.
   void read_log_part(uint64_t offset, uint64_t length, with<std::string> next,
                      failure fail);
-  log_contents parse_log(std::string_view part, bool whole) const;
+  /// @param offset what read_begin said
+  log_contents parse_log(std::string_view part, uint64_t offset) const;
   void read_pointer(with<std::optional<std::string>> next, failure fail);
   void list_sessions(with<std::vector<std::string>> next, failure fail);
   void make_directory(const std::string& path, step next, failure fail);
@@ -223,6 +240,9 @@ private:
   context_cache contexts_of_tree_;
   /// Where the log was read up to; nothing before the first sync of the tree.
   std::optional<log_cursor> cursor_;
+  /// Text that began the thread, and whether all of the log was asked for it.
+  std::string root_text_;
+  bool root_sought_ = false;
   /// How much of the log enters, as the last open said.
   history_options reach_;
   /// Name of its file in the sessions directory, and what the file is.

@@ -28,20 +28,6 @@ bool is_own_notice(const log_record& record) {
   return record.from_bot && record.user == "bot" && record.session_key.empty();
 }
 
-bool is_renderable(const log_record& record, const std::string& current) {
-  if (!current.empty() && record.ts == current)
-    return false;
-  if (!record.from_bot && text::is_command_text(record.text))
-    return false;
-  return !text::is_blank(record.text);
-}
-
-bool is_in_scope(const log_record& record, const history_scope& scope) {
-  if (!scope.thread)
-    return record.thread_ts.empty();
-  return record.ts == *scope.thread || record.thread_ts == *scope.thread;
-}
-
 /// Records logged before the last occurrence of the current message.
 size_t end_before_current(const log_contents& log, const std::string& current) {
   if (!current.empty())
@@ -86,14 +72,6 @@ std::optional<double> numeric_order(std::string_view ts) {
     scale /= 10;
   }
   return value;
-}
-
-double order_of(const log_entry& entry) {
-  if (auto date = date_ms(entry.record))
-    return static_cast<double>(*date);
-  if (auto ts = numeric_order(entry.record.ts))
-    return *ts;
-  return static_cast<double>(entry.index);
 }
 
 /// One record per message, the last one said, in the order of their times.
@@ -282,6 +260,28 @@ entry_list after_watermark(entry_list records,
 }
 
 } // namespace
+
+bool is_renderable(const log_record& record, const std::string& current) {
+  if (!current.empty() && record.ts == current)
+    return false;
+  if (!record.from_bot && text::is_command_text(record.text))
+    return false;
+  return !text::is_blank(record.text);
+}
+
+bool is_in_scope(const log_record& record, const history_scope& scope) {
+  if (!scope.thread)
+    return record.thread_ts.empty();
+  return record.ts == *scope.thread || record.thread_ts == *scope.thread;
+}
+
+double order_of(const log_entry& entry) {
+  if (auto date = date_ms(entry.record))
+    return static_cast<double>(*date);
+  if (auto ts = numeric_order(entry.record.ts))
+    return *ts;
+  return static_cast<double>(entry.index);
+}
 
 std::optional<int64_t> date_ms(const log_record& record) {
   return text::parse_iso(record.date);

@@ -52,6 +52,17 @@ struct thread_root {
 std::optional<thread_root> find_thread_root(const log_contents& log,
                                             std::string_view thread);
 
+/// Whether a record belongs to what a session is about.
+bool is_in_scope(const log_record& record, const history_scope& scope);
+
+/// Whether a record may enter a session: it says something, is no command that
+/// somebody typed, and not the message that causes the run.
+bool is_renderable(const log_record& record, const std::string& current);
+
+/// What records are sorted by: the date, else a numeric id, else the place in
+/// the file.
+double order_of(const log_entry& entry);
+
 /// Time that a record says it is from; nothing when it cannot be read.
 std::optional<int64_t> date_ms(const log_record& record);
 
