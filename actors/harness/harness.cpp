@@ -1,5 +1,6 @@
 #include "actors/harness/harness.hpp"
 
+#include "actors/harness/live_input_core.hpp"
 #include "actors/harness/sentence_core.hpp"
 #include "actors/harness/tools/outcome_core.hpp"
 #include "actors/harness/turn_loop_core.hpp"
@@ -30,6 +31,7 @@ constexpr const char* unknown_label = "unknown";
 
 /// Handlers:
 ///   (prompt, prompt_request) → prompt_outcome ⇒ prompt
+///   (offer, live_input)      → live_input_result ⇒ offer
 ///   (abort)                                   ⇒ abort
 ///   (dispose)                → ok             ⇒ dispose
 ///   (delta, stream_event)                     ⇒ take_delta
@@ -59,10 +61,7 @@ public:
       [this](atom::prompt, const prompt_request& request) {
         return prompt(request);
       },
-      [](atom::offer, const live_input&) {
-        return live_input_result{live_input_state::unavailable, "unsupported",
-                                 {}};
-      },
+      [this](atom::offer, const live_input& input) { return offer(input); },
       [this](atom::abort) { abort(); },
       [this](atom::dispose) { return dispose(); },
       [this](atom::delta, const stream_event& event) { take_delta(event); },
@@ -74,6 +73,7 @@ private:
   // -- handlers ---------------------------------------------------------------
 
   caf::result<prompt_outcome> prompt(const prompt_request& request);
+  caf::result<live_input_result> offer(const live_input& input);
   void abort();
   caf::result<caf::ok_atom> dispose();
   void take_delta(const stream_event& event);
@@ -96,6 +96,7 @@ private:
   void run(const effect::limit_duration& what);
   void run(const effect::grant_grace& what);
   void run(effect::refuse& what);
+  void run(const effect::apply_inputs& what);
   void run(effect::settle& what);
 
   // -- parts ------------------------------------------------------------------
@@ -119,6 +120,7 @@ private:
   void end_tool(size_t slot, uint64_t serial, tool_outcome outcome);
   void abort_tool(const running_tool& call);
   void end_storage(caf::error reason);
+  void settle_inputs(const std::vector<live_input_settlement>& settled);
   void count_tool(const harness_event& event);
   void clear_run();
   std::string label() const;
@@ -129,6 +131,11 @@ private:
   kit::promise_guard<prompt_outcome> prompts_;
   kit::promise_guard<caf::ok_atom> disposals_;
   bool disposing_ = false;
+  /// Messages offered to the active run, or to the last one.
+  live_input_box inputs_;
+  kit::promise_guard<live_input_result> offers_;
+  /// Message id → those who wait for its settlement.
+  std::multimap<std::string, uint64_t> offerers_;
 
   // -- the active run ---------------------------------------------------------
 
@@ -185,10 +192,22 @@ harness_state::prompt(const prompt_request& request) {
     if (binding.owner && owners_.insert(binding.owner.address()).second)
       self_->monitor(binding.owner);
   }
+  inputs_ = live_input_box{request.run};
   loop_.emplace(std::move(setup));
   auto answer = self_->make_response_promise<prompt_outcome>();
   prompt_id_ = prompts_.keep(answer);
   apply(loop_->begin(now()));
+  return answer;
+}
+
+caf::result<live_input_result> harness_state::offer(const live_input& input) {
+  auto fresh = inputs_.is_new(input.id);
+  if (auto known = inputs_.offer(input))
+    return *known;
+  auto answer = self_->make_response_promise<live_input_result>();
+  offerers_.emplace(input.id, offers_.keep(answer));
+  if (fresh && loop_)
+    loop_->offer(input);
   return answer;
 }
 
@@ -442,17 +461,25 @@ void harness_state::run(const effect::grant_grace& what) {
                    [this] { apply(loop_->grace_over(now())); });
 }
 
+void harness_state::run(const effect::apply_inputs& what) {
+  settle_inputs(inputs_.applied(what.ids));
+}
+
 void harness_state::run(effect::refuse& what) {
   auto prompt = prompt_id_;
   clear_run();
+  settle_inputs(inputs_.end(live_input_end::failed));
   prompts_.fail(prompt, make_failure(what.code, std::move(what.sentence)));
   if (disposing_)
     dispose();
 }
 
+/// Messages are settled before their run is: its owner has to know what the
+/// answer covers.
 void harness_state::run(effect::settle& what) {
   auto prompt = prompt_id_;
   clear_run();
+  settle_inputs(inputs_.end(what.inputs));
   prompts_.deliver(prompt, std::move(what.outcome));
   if (disposing_)
     dispose();
@@ -467,6 +494,16 @@ moment harness_state::now() const {
                       self_->clock().now().time_since_epoch())
                       .count();
   return result;
+}
+
+void harness_state::settle_inputs(
+  const std::vector<live_input_settlement>& settled) {
+  for (const auto& [id, result] : settled) {
+    auto [first, last] = offerers_.equal_range(id);
+    for (auto waiting = first; waiting != last; ++waiting)
+      offers_.deliver(waiting->second, result);
+    offerers_.erase(first, last);
+  }
 }
 
 void harness_state::count_tool(const harness_event& event) {

@@ -1,5 +1,6 @@
 #include "actors/harness/budget_core.hpp"
 #include "actors/harness/turn_loop_core.hpp"
+#include "messages/codec/session_record.hpp"
 #include "messages/limits.hpp"
 
 #include <algorithm>
@@ -145,6 +146,50 @@ void turn_loop::end_batch(moment now) {
   if (!stopping_)
     watch_circles(std::move(round), now);
   begin_turn();
+  if (!stopping_ && !offered_.empty())
+    store_inputs();
+  else
+    next_call(now);
+}
+
+void turn_loop::offer(live_input input) {
+  if (phase_ != phase::over)
+    offered_.push_back(std::move(input));
+}
+
+void turn_loop::store_inputs() {
+  storing_ = std::exchange(offered_, {});
+  std::vector<session_entry> entries;
+  for (const auto& input : storing_) {
+    auto message = user_message(input.text, input.received_ms);
+    entries.push_back(run_cause_entry(input.id));
+    entries.push_back(entry_of(message));
+    pending_.push_back(std::move(message));
+  }
+  append(std::move(entries), phase::storing_inputs);
+}
+
+void turn_loop::inputs_stored(std::vector<transcript_message> stored,
+                              moment now) {
+  for (auto& message : stored) {
+    emit_message(harness_event_kind::message_start, message);
+    emit_message(harness_event_kind::message_end, message);
+    transcript_.push_back(std::move(message));
+  }
+  auto read = std::exchange(storing_, {});
+  // A run that was stopped meanwhile has no request that could show them.
+  if (!stopping_) {
+    effect::apply_inputs applied;
+    for (const auto& input : read)
+      applied.ids.push_back(input.id);
+    push(std::move(applied));
+    for (auto& input : read) {
+      auto told = event(harness_event_kind::input_applied);
+      told.call_id = std::move(input.id);
+      told.text = std::move(input.typed);
+      push(effect::emit{std::move(told)});
+    }
+  }
   next_call(now);
 }
 

@@ -215,7 +215,12 @@ void turn_loop::settle(prompt_outcome outcome, moment now) {
   phase_ = phase::over;
   stats_.duration_ms = now.clock_ms - started_ms_;
   outcome.stats = stats_;
-  push(effect::settle{std::move(outcome)});
+  auto answered =
+    outcome.stop != stop_reason::error && outcome.stop != stop_reason::aborted;
+  auto end = by_user_   ? live_input_end::cancelled
+             : answered ? live_input_end::closed
+                        : live_input_end::failed;
+  push(effect::settle{std::move(outcome), end});
 }
 
 } // namespace bureau::harness

@@ -2,7 +2,7 @@
 
 #include "actors/harness/budget_core.hpp"
 #include "actors/harness/sentence_core.hpp"
-#include "messages/codec/json_support.hpp"
+#include "messages/codec/session_record.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,20 +10,6 @@
 namespace bureau::harness {
 
 namespace {
-
-/// Custom entry that ties a run to the message that caused it; the name is part
-/// of the file format.
-constexpr const char* run_cause = "mikan.run_cause";
-
-session_entry cause_entry(const std::string& message_id) {
-  session_entry result;
-  result.kind = entry_kind::custom;
-  result.custom_type = run_cause;
-  boost::json::object data;
-  data["messageId"] = message_id;
-  result.fields = json_text{json::print(data)};
-  return result;
-}
 
 /// Whether a stored reply ends the run as its answer.
 bool is_answer(const transcript_message& message) {
@@ -116,7 +102,7 @@ void turn_loop::admit(moment now) {
     user.content.push_back(image);
   std::vector<session_entry> entries;
   if (!setup_.message_id.empty())
-    entries.push_back(cause_entry(setup_.message_id));
+    entries.push_back(run_cause_entry(setup_.message_id));
   entries.push_back(entry_of(user));
   pending_ = {std::move(user)};
   append(std::move(entries), phase::admitting);
@@ -153,6 +139,9 @@ loop_effects turn_loop::appended(moment now) {
     }
     results_stored(now);
     break;
+  case phase::storing_inputs:
+    inputs_stored(std::move(stored), now);
+    break;
   case phase::storing_stub:
     transcript_.push_back(std::move(stored.front()));
     emit_message(harness_event_kind::message_start, transcript_.back());
@@ -177,6 +166,7 @@ loop_effects turn_loop::append_failed(errc code, std::string sentence,
     break;
   case phase::storing_reply:
   case phase::storing_results:
+  case phase::storing_inputs:
   case phase::storing_stub: {
     pending_.clear();
     end_turn(phase_ == phase::storing_results ? caller_ : blank_reply(now));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/harness/live_input_core.hpp"
 #include "actors/harness/partial_core.hpp"
 #include "actors/harness/retry_core.hpp"
 #include "actors/harness/tool_call_core.hpp"
@@ -101,9 +102,16 @@ struct refuse {
   std::string sentence;
 };
 
+/// Offered messages are in the transcript: the model reads them next.
+struct apply_inputs {
+  std::vector<std::string> ids;
+};
+
 /// The run is over.
 struct settle {
   prompt_outcome outcome;
+  /// What that means for messages that were offered and not read.
+  live_input_end inputs = live_input_end::closed;
 };
 
 } // namespace effect
@@ -113,7 +121,7 @@ using loop_effect =
                effect::call_model, effect::cancel_model, effect::drop_model,
                effect::run_tool, effect::abort_tool, effect::sleep,
                effect::wake, effect::limit_duration, effect::grant_grace,
-               effect::refuse, effect::settle>;
+               effect::refuse, effect::apply_inputs, effect::settle>;
 
 using loop_effects = std::vector<loop_effect>;
 
@@ -142,6 +150,8 @@ public:
   loop_effects retry_due(moment now);
   loop_effects duration_over(moment now);
   loop_effects abort(moment now);
+  /// A message for the running turn; each id once.
+  void offer(live_input input);
   loop_effects grace_over(moment now);
 
   // -- state ------------------------------------------------------------------
@@ -169,6 +179,7 @@ private:
     storing_reply,
     running_tools,
     storing_results,
+    storing_inputs,
     storing_stub,
     sleeping,
     over,
@@ -200,6 +211,9 @@ private:
   /// Counts a round that says and brings what the one before did, and trips
   /// when there were too many in a row.
   void watch_circles(std::vector<tool_slot> round, moment now);
+  /// Puts what was offered behind the results (decision A21).
+  void store_inputs();
+  void inputs_stored(std::vector<transcript_message> stored, moment now);
 
   // -- ends -------------------------------------------------------------------
   void stop_running(moment now);
@@ -245,6 +259,10 @@ private:
   bool sequential_ = false;
   /// First slot whose result is not stored.
   size_t unstored_ = 0;
+  // -- offered messages -------------------------------------------------------
+  std::vector<live_input> offered_;
+  /// Those that are being stored.
+  std::vector<live_input> storing_;
   // -- circles ----------------------------------------------------------------
   /// Calls and results of the round before.
   std::vector<tool_slot> last_round_;

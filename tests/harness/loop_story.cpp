@@ -91,6 +91,12 @@ struct line_maker {
   std::string operator()(const effect::refuse& what) const {
     return "refuse " + to_string(what.code);
   }
+  std::string operator()(const effect::apply_inputs& what) const {
+    std::string result = "applied";
+    for (const auto& id : what.ids)
+      result += " " + id;
+    return result;
+  }
   std::string operator()(const effect::settle& what) const {
     return "settle " + to_string(what.outcome.stop);
   }
@@ -140,8 +146,10 @@ void loop_story::follow(loop_effects effects) {
       events_.push_back(emit->event);
     else if (auto* run = std::get_if<effect::run_tool>(&what))
       invocations_.push_back(run->invocation);
-    else if (auto* settle = std::get_if<effect::settle>(&what))
+    else if (auto* settle = std::get_if<effect::settle>(&what)) {
       outcome_ = settle->outcome;
+      input_end_ = settle->inputs;
+    }
   }
 }
 
@@ -205,6 +213,15 @@ void loop_story::duration_over() {
 
 void loop_story::abort() {
   follow(loop.abort(now_));
+}
+
+void loop_story::offer(const std::string& id, std::string text) {
+  live_input input;
+  input.id = id;
+  input.typed = text;
+  input.text = "[now] [ada]: " + std::move(text);
+  input.received_ms = now_.wall_ms;
+  loop.offer(std::move(input));
 }
 
 void loop_story::grace_over() {

@@ -37,6 +37,7 @@ public:
   void retry_due();
   void duration_over();
   void abort();
+  void offer(const std::string& id, std::string text);
   void grace_over();
 
   /// Begin, open, and store the user message: the first model call runs.
@@ -50,6 +51,8 @@ public:
   /// How the run settled; fails the test when it has not.
   const prompt_outcome& outcome() const;
   bool is_settled() const { return outcome_.has_value(); }
+  /// What the settlement means for offered messages.
+  harness::live_input_end input_end() const { return input_end_; }
   /// Text of the last entry that was to be appended.
   std::string last_stored_text() const;
   const std::vector<session_entry>& last_entries() const { return entries_; }
@@ -72,6 +75,7 @@ private:
   std::vector<tool_invocation> invocations_;
   std::vector<harness_event> events_;
   std::optional<prompt_outcome> outcome_;
+  harness::live_input_end input_end_ = harness::live_input_end::closed;
 };
 
 // -- messages -----------------------------------------------------------------
