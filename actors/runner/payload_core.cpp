@@ -37,6 +37,29 @@ std::string one_line(std::string_view path) {
   return result;
 }
 
+/// Text of others on one line, which can neither be a path nor end the list.
+std::string harmless_words(std::string_view words) {
+  auto result = one_line(text::sanitize_utf8(words));
+  for (auto& c : result)
+    if (c == '<' || c == '>')
+      c = '_';
+  return result;
+}
+
+/// One line for each file that could not be saved.
+std::string missing_files(const conversation_event& event) {
+  std::string result;
+  for (const auto& item : event.attachments) {
+    if (!item.local_path.empty())
+      continue;
+    result += "not saved: " + harmless_words(item.name);
+    if (!item.fault.empty())
+      result += " (" + harmless_words(item.fault) + ")";
+    result += "\n";
+  }
+  return result;
+}
+
 } // namespace
 
 std::optional<std::string> image_mime_type(std::string_view name) {
@@ -76,11 +99,13 @@ std::string user_payload(const conversation_event& event, payload_clock clock,
   line.thread = event.thread_ts;
   line.text = text::sanitize_utf8(event.text);
   auto result = turn_instructions(event) + text::print_history_line(line);
-  if (listed.empty())
+  auto missing = missing_files(event);
+  if (listed.empty() && missing.empty())
     return result;
   result += "\n\n<slack_attachments>\n";
   for (const auto& path : listed)
     result += one_line(path) + "\n";
+  result += missing;
   result += "</slack_attachments>";
   return result;
 }

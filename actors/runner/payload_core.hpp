@@ -24,7 +24,8 @@ std::optional<std::string> image_mime_type(std::string_view name);
 /// Whether a workspace-relative path stays inside the workspace.
 bool is_safe_relative(std::string_view path);
 
-/// Text of the user message.
+/// Text of the user message. Files of the event that could not be saved are
+/// named with the reason.
 /// @param listed runtime paths of the files that are not shown as images
 std::string user_payload(const conversation_event& event, payload_clock clock,
                          const std::vector<std::string>& listed);
