@@ -158,6 +158,15 @@ void arrival_core::close(const std::string& id, std::string closing) {
     found->second.what.closing = std::move(closing);
 }
 
+std::vector<std::string>
+arrival_core::stagings_of(const std::string& id) const {
+  std::vector<std::string> result;
+  for (const auto& [number, file] : under_way_)
+    if (file.at.id == id)
+      result.push_back(file.order.staging);
+  return result;
+}
+
 std::vector<std::string> arrival_core::drop_files(const std::string& id) {
   std::vector<std::string> result;
   auto found = messages_.find(id);

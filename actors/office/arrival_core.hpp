@@ -89,6 +89,8 @@ public:
   void give_up(const std::string& id, const std::string& fault);
   /// Its entry is closed: what is not there by now is left out.
   void close(const std::string& id, std::string closing);
+  /// Names of its files that are being fetched.
+  std::vector<std::string> stagings_of(const std::string& id) const;
   /// Leaves out the saved files as well; answers their names.
   std::vector<std::string> drop_files(const std::string& id);
 

@@ -314,6 +314,10 @@ void office_state::late_written(const ledger_record& line,
 
 void office_state::close_late(const ledger_record& line) {
   auto key = core_->find(line.id)->event.session_key;
+  // And once more when the transport has answered.
+  for (const auto& leaf : arrivals_->stagings_of(line.id))
+    remove_leftover(deps_.place.root,
+                    attachment_job(file_op::remove, leaf).path);
   arrivals_->close(line.id, print_ledger_line(line));
   core_->apply(line, wall_ms());
   go_on(key);

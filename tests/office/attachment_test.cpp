@@ -397,7 +397,9 @@ TEST_CASE("a stop while files come closes the turn in place") {
   node.offer(with_files(node, "m1", {"a", "b"}));
   node.say("m2");
   node.arrive("a");
+  put_file(world.root + "/" + node.gate->fetches.at(1).path, "half");
   CHECK(node.say("s1", "stop") == "stopped");
+  CHECK(files_in(world).size() == 1);
   CHECK(world.shown == texts{"_Stopped._"});
   // The stop word waits for nobody.
   CHECK(logged(world) == texts{"m1 " + saved("a", "a"), "s1", "m2"});
