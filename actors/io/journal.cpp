@@ -9,7 +9,6 @@
 
 #include <caf/all.hpp>
 
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,16 +16,10 @@ namespace bureau::io {
 
 namespace {
 
-// Loop-backs: `flush` commits what the mailbox held since the first append of a
+// Loop-backs: `flush` commits what the mailbox held when the first append of a
 // batch came, `tick` goes on with a checkpoint between batches.
 using journal_interface = journal_actor::extend<caf::reacts_to<atom::flush>,
                                                 caf::reacts_to<atom::tick>>;
-
-/// How often the mailbox is looked at again before a commit that several wait
-/// for, without a new record. The writers that the last commit has answered
-/// mostly come back at once; without them, two halves would take turns, with a
-/// sync for each.
-constexpr int most_looks = 2;
 
 /// Open answers of the appends that wait. CAF never answers a promise that is
 /// dropped: those that are left when the journal ends are failed.
@@ -170,14 +163,7 @@ private:
 
   void flush() {
     flush_sent_ = false;
-    auto alone = waiting_.size() == 1 && last_batch_ == 1;
-    auto grew = std::exchange(seen_, waiting_.size()) < waiting_.size();
-    looks_ = grew ? 0 : looks_ + 1;
-    if (waiting_.empty() || alone || looks_ >= most_looks)
-      return commit();
-    // Those who write get the processor before us.
-    std::this_thread::yield();
-    flush_later();
+    commit();
   }
 
   void commit() {
@@ -189,11 +175,8 @@ private:
     records_ += waiting_.size();
     answer_all();
     report(waiting_.size(), writer_->frames() > frames, began);
-    last_batch_ = waiting_.size();
     waiting_.clear();
     waiting_bytes_ = 0;
-    seen_ = 0;
-    looks_ = 0;
     note_trouble();
     if (writer_->segment_full())
       begin_checkpoint();
@@ -349,11 +332,6 @@ private:
   size_t waiting_bytes_ = 0;
   open_answers<uint64_t> answers_;
   open_answers<std::vector<uint64_t>> group_answers_;
-  /// Appends of the last commit, of this one when the mailbox was last looked
-  /// at, and how often that brought nothing.
-  size_t last_batch_ = 0;
-  size_t seen_ = 0;
-  int looks_ = 0;
   uint64_t last_group_ = 0;
   kit::generation_timer timer_;
   uint64_t records_ = 0;

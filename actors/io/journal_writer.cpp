@@ -445,9 +445,21 @@ io_status journal_writer::sync_target(const journal_path& path) {
   auto done = found != targets_.end() && !is_new
                 ? fs_->sync_data(found->second.open.file.get())
                 : sync_journal_target(*fs_, root_of(path), path.path, is_new);
-  if (done)
-    created_.erase(path);
+  if (done && is_new)
+    forget_created(path);
   return done;
+}
+
+/// With the directory of a file all names in it are durable.
+void journal_writer::forget_created(const journal_path& path) {
+  auto length = path.path.rfind('/') + 1;
+  journal_path directory{path.root, path.path.substr(0, length)};
+  auto next = created_.lower_bound(directory);
+  while (next != created_.end() && next->root == path.root
+         && next->path.starts_with(directory.path)) {
+    auto is_beside = next->path.find('/', length) == std::string::npos;
+    next = is_beside ? created_.erase(next) : std::next(next);
+  }
 }
 
 caf::error journal_writer::seal(const journal_path& path) {

@@ -153,6 +153,7 @@ private:
   io_status ensure_segment();
   io_status recover();
   io_status sync_target(const journal_path& path);
+  void forget_created(const journal_path& path);
   io_status remove_old_segments();
   caf::error segment_failure(int error);
   os::descriptor open_directory(int& error);

@@ -1,4 +1,5 @@
 #include "tests/io/journal_world.hpp"
+#include "tests/io/power_cut.hpp"
 
 #include <doctest/doctest.h>
 
@@ -137,4 +138,28 @@ TEST_CASE("a clean end leaves no segment") {
   auto report = world.replay();
   CHECK(report.segments == 0);
   CHECK(report.touched.empty());
+}
+
+TEST_CASE("the files of a directory are new together: it is synced once") {
+  journal_world world;
+  auto power = std::make_shared<test::power_cut_file_system>();
+  world.fs = std::make_shared<test::faulty_file_system>(power);
+  for (auto name : {"office", "office/inner"})
+    REQUIRE(power->make_directory(world.file(name), 0700));
+  auto writer = world.writer();
+  const std::string names[] = {"office/a",       "office/b",       "office/c",
+                               "office/inner/a", "office/inner/b", "top"};
+  for (const auto& name : names)
+    put(*writer, name, "1\n");
+  writer->begin_checkpoint();
+  world.fs->heal();
+  while (writer->checkpoint_step(1))
+    ;
+  CHECK_FALSE(writer->has_unsynced());
+  // office and the state, inner and those above it, the state, and once the
+  // directory of the segments.
+  CHECK(count_of(*world.fs, "sync") == 2 + 3 + 1 + 1);
+  power->cut();
+  for (const auto& name : names)
+    CHECK(get_file(world.file(name)) == "1\n");
 }
