@@ -142,6 +142,8 @@ adapter_plan plan_console(const boot_result& boot, runtime& parts) {
   options.interactive = boot.machine.stdin_is_terminal;
   options.first_name = boot.config->console_name;
   options.user = boot.machine.login.empty() ? "user" : boot.machine.login;
+  options.home = boot.machine.home;
+  options.working_dir = boot.machine.working_dir;
   options.banner = console_banner(boot);
   options.log_tee = boot.log_tee;
   parts.interactive = options.interactive;

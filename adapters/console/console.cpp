@@ -4,6 +4,7 @@
 #include "actors/kit/promise_guard.hpp"
 #include "actors/kit/requests.hpp"
 #include "actors/kit/spawn_stateful.hpp"
+#include "adapters/console/attach_core.hpp"
 #include "adapters/console/console_core.hpp"
 #include "adapters/console/console_thread.hpp"
 #include "adapters/console/screen_core.hpp"
@@ -38,6 +39,7 @@ using console_actor =
 ///   (status)              → status_line => status
 ///   (deliver, outbound)   → delivered => on_deliver
 ///   (drop, run)           => on_drop
+///   (fetch, attachment_fetch) → size => on_fetch
 ///   (closed, entry)       => on_closed
 ///   (config)              → transport_info => config
 ///   (read, bytes, cut)    => on_line      (internal: the streams)
@@ -81,9 +83,7 @@ public:
       [this](atom::status) { return status(); },
       [this](atom::deliver, const outbound& x) { return on_deliver(x); },
       [this](atom::drop, const std::string& run) { on_drop(run); },
-      [](atom::fetch, const attachment_fetch&) -> caf::result<uint64_t> {
-        return make_failure(errc::not_found, "the console has no such file");
-      },
+      [this](atom::fetch, const attachment_fetch& x) { return on_fetch(x); },
       [this](atom::closed, const closed_entry& x) {
         carry_out(core_->closed(x.message_id));
       },
@@ -103,6 +103,7 @@ public:
 private:
   using ok_promise = caf::typed_response_promise<caf::ok_atom>;
   using delivery_promise = caf::typed_response_promise<delivered>;
+  using size_promise = caf::typed_response_promise<uint64_t>;
 
   /// How often the end of the input looks whether everything is answered.
   static constexpr auto settle_interval = std::chrono::milliseconds{50};
@@ -280,6 +281,9 @@ private:
     event.user = options_.user;
     event.user_name = options_.user;
     event.text = std::move(item.text);
+    if (!item.file.empty())
+      event.attachments.push_back(
+        {file_name_of(item.file), {}, make_file_ref(item.file), {}});
     event.target = json_text{"{}"};
     event.sent_ms = now();
     request.display_name = options_.user;
@@ -355,6 +359,100 @@ private:
                               [this, reason] { end_when_settled(reason); });
         },
         [this, reason](caf::error&) { end_node(reason); });
+  }
+
+  // -- files ------------------------------------------------------------------
+
+  void apply(effect::look& item) {
+    auto path = resolve_path(item.path, options_.home, options_.working_dir);
+    if (path.empty()) {
+      carry_out(core_->looked(item.number, {},
+                              "It is not known where " + item.path
+                                + " is; give the whole path.",
+                              now()));
+      return;
+    }
+    ask_files(
+      file_of_user(file_op::stat, path, 0),
+      [this, number = item.number, path](const file_outcome& found) {
+        auto refusal = refusal_of(path, found);
+        if (refusal.empty())
+          try_reading(number, path);
+        else
+          carry_out(core_->looked(number, path, refusal, now()));
+      },
+      [this, number = item.number, path](const caf::error& reason) {
+        carry_out(
+          core_->looked(number, path, sentence_of(reason) + ".", now()));
+      });
+  }
+
+  void try_reading(uint64_t number, const std::string& path) {
+    ask_files(
+      file_of_user(file_op::read_range, path, 1),
+      [this, number, path](const file_outcome&) {
+        carry_out(core_->looked(number, path, {}, now()));
+      },
+      [this, number, path](const caf::error& reason) {
+        carry_out(
+          core_->looked(number, path, sentence_of(reason) + ".", now()));
+      });
+  }
+
+  // The ledger keeps the reference over a restart, so that nothing else tells
+  // whether the console made it.
+  size_promise on_fetch(const attachment_fetch& what) {
+    auto promise = self_->make_response_promise<size_promise>();
+    auto id = fetches_.keep(promise);
+    auto path = path_of_ref(what.ref);
+    if (!path || what.conversation.platform != platform_id::console) {
+      fetches_.fail(id,
+                    make_failure(errc::denied, "the console has no such file"));
+      return promise;
+    }
+    if (!started_ || port_ended_) {
+      fetches_.fail(
+        id, make_failure(errc::shutting_down, "the console is not open"));
+      return promise;
+    }
+    auto fail = [this, id](const caf::error& reason) {
+      fetches_.fail(id, reason);
+    };
+    ask_files(
+      file_of_user(file_op::read, *path, what.max_bytes),
+      [this, id, what, fail](file_outcome& found) {
+        file_job job;
+        job.reason = "console";
+        job.op = file_op::write_atomic;
+        job.root = what.root;
+        job.path = what.path;
+        job.bytes = std::move(found.bytes);
+        auto size = uint64_t{job.bytes.size()};
+        ask_files(
+          std::move(job),
+          [this, id, size](const file_outcome&) { fetches_.deliver(id, size); },
+          fail);
+      },
+      fail);
+    return promise;
+  }
+
+  static file_job file_of_user(file_op op, const std::string& path,
+                               uint64_t length) {
+    file_job job;
+    job.reason = "console";
+    job.op = op;
+    job.path = path;
+    job.length = length;
+    return job;
+  }
+
+  template <class Found, class Failed>
+  void ask_files(file_job job, Found found, Failed fault) {
+    kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
+                         std::move(job))
+      .then(std::move(found),
+            [fault = std::move(fault)](caf::error& reason) { fault(reason); });
   }
 
   // -- outbound ---------------------------------------------------------------
@@ -568,6 +666,7 @@ private:
   kit::promise_guard<caf::ok_atom> starts_;
   kit::promise_guard<caf::ok_atom> stops_;
   kit::promise_guard<delivered> deliveries_;
+  kit::promise_guard<uint64_t> fetches_;
   /// Finals that wait for their gate, with their runs.
   std::map<uint64_t, std::string> at_gate_;
   std::map<uint64_t, open_write> writes_;

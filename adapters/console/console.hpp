@@ -33,6 +33,9 @@ struct console_options {
   bool error_is_terminal = false;
   /// Login name of the person at the console.
   std::string user = "user";
+  /// What `~` and a relative path mean in /attach; empty: they are refused.
+  std::string home;
+  std::string working_dir;
   /// First line on a terminal: product, model and why it was chosen.
   std::string banner;
   /// On a terminal: take the log of the process over while running and show

@@ -78,6 +78,42 @@ console_effects console_core::line(const raw_line& input, int64_t now_ms) {
     offer_next(out, current_, now_ms);
     break;
   }
+  case verb::attach: {
+    message entry;
+    entry.text = std::move(parsed.text);
+    entry.cut = parsed.cut;
+    entry.look = ++last_look_;
+    out.push_back(effect::look{entry.look, std::move(parsed.path)});
+    enter(out, current_).waiting.push_back(std::move(entry));
+    break;
+  }
+  }
+  return out;
+}
+
+// Later lines wait until it is known whether this one is sent at all.
+console_effects console_core::looked(uint64_t number, const std::string& file,
+                                     const std::string& refusal,
+                                     int64_t now_ms) {
+  console_effects out;
+  for (auto& [name, place] : conversations_) {
+    auto& line = place.waiting;
+    auto entry = std::find_if(line.begin(), line.end(), [&](const auto& item) {
+      return item.look == number;
+    });
+    if (entry == line.end())
+      continue;
+    if (refusal.empty()) {
+      entry->look = 0;
+      entry->file = file;
+    } else {
+      line.erase(entry);
+      out.push_back(effect::say{refusal + " Nothing was sent."});
+      release(out);
+    }
+    offer_next(out, name, now_ms);
+    end_when_done(out);
+    break;
   }
   return out;
 }
@@ -92,7 +128,8 @@ void console_core::release(console_effects& out) {
 void console_core::offer_next(console_effects& out, const std::string& name,
                               int64_t now_ms) {
   auto& place = conversations_[name];
-  if (!place.ready || place.offered || place.waiting.empty() || draining_)
+  if (!place.ready || place.offered || place.waiting.empty() || draining_
+      || place.waiting.front().look != 0)
     return;
   place.offered = std::move(place.waiting.front());
   place.waiting.pop_front();
@@ -100,7 +137,7 @@ void console_core::offer_next(console_effects& out, const std::string& name,
   entry.id = ids_.next(now_ms);
   if (entry.cut)
     cut_.insert(entry.id);
-  out.push_back(effect::submit{name, entry.id, entry.text});
+  out.push_back(effect::submit{name, entry.id, entry.text, entry.file});
 }
 
 console_effects console_core::log_read(const std::string& name,
@@ -180,7 +217,8 @@ console_effects console_core::retry_due(const std::string& name,
     return out;
   }
   if (std::exchange(place.offered->resting, false))
-    out.push_back(effect::submit{name, place.offered->id, place.offered->text});
+    out.push_back(effect::submit{name, place.offered->id, place.offered->text,
+                                 place.offered->file});
   return out;
 }
 

@@ -29,6 +29,14 @@ struct submit {
   std::string name;
   std::string id;
   std::string text;
+  /// Absolute path of a file that goes with it; empty: none.
+  std::string file = {};
+};
+/// See whether a file can be sent; answer with looked.
+struct look {
+  uint64_t number = 0;
+  /// As it was written.
+  std::string path;
 };
 /// Stop a turn that the console did not ask for (one that a restart resumed):
 /// ask the offices for these conversations, one after the other, until one has
@@ -64,7 +72,7 @@ struct shutdown {
 } // namespace effect
 
 using console_effect =
-  std::variant<effect::read_log, effect::submit, effect::stop_any,
+  std::variant<effect::read_log, effect::submit, effect::look, effect::stop_any,
                effect::retry, effect::say, effect::allow, effect::prompt,
                effect::shutdown>;
 
@@ -97,6 +105,10 @@ public:
                         intake_outcome outcome, int64_t now_ms);
   console_effects not_taken(const std::string& name, const std::string& id,
                             errc why, const std::string& sentence);
+  /// @param file absolute path of the file
+  /// @param refusal one sentence; empty: it can be sent
+  console_effects looked(uint64_t number, const std::string& file,
+                         const std::string& refusal, int64_t now_ms);
   console_effects retry_due(const std::string& name, int64_t now_ms);
   /// The ledger entry of a message is closed.
   console_effects closed(const std::string& id);
@@ -117,6 +129,9 @@ private:
   struct message {
     std::string id;
     std::string text;
+    std::string file;
+    /// Its file is being looked at; 0: it has none, or it is fine.
+    uint64_t look = 0;
     bool cut = false;
     bool offered_before = false;
     /// Waits for its next offer.
@@ -160,6 +175,7 @@ private:
   /// Messages whose line was cut.
   std::set<std::string> cut_;
   message_ids ids_;
+  uint64_t last_look_ = 0;
   bool input_ended_ = false;
   bool draining_ = false;
   bool ended_ = false;

@@ -4,6 +4,8 @@
 #include "messages/limits.hpp"
 #include "messages/text/utf8.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace bureau::console {
@@ -41,6 +43,49 @@ void line_splitter::complete(std::vector<raw_line>& out) {
   any_ = false;
 }
 
+namespace {
+
+constexpr const char* attach_usage =
+  "/attach needs the path of a file, in quotes when there are spaces in it: "
+  "/attach \"my notes.txt\" what is this?";
+
+/// The rest behind a command of ours; nothing when the line is another one.
+std::optional<std::string_view> behind(std::string_view line,
+                                       std::string_view command) {
+  if (!line.starts_with(command))
+    return std::nullopt;
+  line.remove_prefix(command.size());
+  if (!line.empty() && line.front() != ' ' && line.front() != '\t')
+    return std::nullopt;
+  return text::trim(line);
+}
+
+/// `PATH [text]`; the path may stand in quotes of either kind.
+console_line read_attach(std::string_view rest) {
+  using verb = console_line::verb;
+  console_line result{verb::attach, {}, false};
+  auto quoted = rest.starts_with('"') || rest.starts_with('\'');
+  auto end = std::string_view::npos;
+  if (quoted) {
+    auto quote = rest.front();
+    rest.remove_prefix(1);
+    end = rest.find(quote);
+    if (end == std::string_view::npos)
+      return {verb::wrong, attach_usage, false};
+  } else {
+    end = std::min(rest.find_first_of(" \t"), rest.size());
+  }
+  result.path = rest.substr(0, end);
+  rest.remove_prefix(end + (quoted ? 1 : 0));
+  if (result.path.empty())
+    return {verb::wrong, attach_usage, false};
+  result.text =
+    text::prefix_bytes(text::trim(rest), limits::message_text_bytes);
+  return result;
+}
+
+} // namespace
+
 console_line read_line(const raw_line& line) {
   using verb = console_line::verb;
   std::string_view bytes = line.bytes;
@@ -54,15 +99,17 @@ console_line read_line(const raw_line& line) {
     return {verb::help, {}, false};
   if (trimmed == "/quit")
     return {verb::quit, {}, false};
-  constexpr std::string_view to = "/to";
-  if (trimmed == to || trimmed.starts_with("/to ")
-      || trimmed.starts_with("/to\t")) {
-    auto name = text::trim(trimmed.substr(to.size()));
-    if (is_console_name(name))
-      return {verb::switch_to, std::string{name}, false};
+  if (auto name = behind(trimmed, "/to")) {
+    if (is_console_name(*name))
+      return {verb::switch_to, std::string{*name}, false};
     return {verb::wrong,
             "/to needs the name of a conversation: 1 to 32 of a-z, 0-9 and -.",
             false};
+  }
+  if (auto rest = behind(trimmed, "/attach")) {
+    auto result = read_attach(*rest);
+    result.cut = result.what == verb::attach && line.cut;
+    return result;
   }
   console_line result{verb::message, {}, line.cut};
   result.text = text::prefix_bytes(clean, limits::message_text_bytes);
@@ -71,10 +118,13 @@ console_line read_line(const raw_line& line) {
 }
 
 std::string help_text() {
-  return "/to NAME  talk in the conversation NAME\n"
-         "/quit     end the program\n"
-         "/help     show this text\n"
-         "stop      end the running turn (^C does the same, a second ^C ends "
+  return "/to NAME             talk in the conversation NAME\n"
+         "/attach PATH [text]  send a file, and text with it; a path with "
+         "spaces in quotes\n"
+         "/quit                end the program\n"
+         "/help                show this text\n"
+         "stop                 end the running turn (^C does the same, a "
+         "second ^C ends "
          "the program)\n"
          "Everything else goes to the conversation.\n";
 }

@@ -34,18 +34,29 @@ private:
 
 /// What a line asks for.
 struct console_line {
-  enum class verb : uint8_t { nothing, message, help, quit, switch_to, wrong };
+  enum class verb : uint8_t {
+    nothing,
+    message,
+    attach,
+    help,
+    quit,
+    switch_to,
+    wrong
+  };
   verb what = verb::nothing;
-  /// message: the text; switch_to: the name; wrong: one sentence why.
+  /// message and attach: the text; switch_to: the name; wrong: one sentence
+  /// why.
   std::string text;
   /// message: the line was longer than a message may be.
   bool cut = false;
+  /// attach: the path as it was written.
+  std::string path = {};
   friend bool operator==(const console_line&, const console_line&) = default;
 };
 
 /// Reads one line: ill-formed UTF-8 becomes U+FFFD, a carriage return at its
-/// end goes, `/help`, `/to NAME` and `/quit` are the console's own, blank lines
-/// mean nothing.
+/// end goes, `/attach PATH`, `/help`, `/to NAME` and `/quit` are the console's
+/// own, blank lines mean nothing.
 console_line read_line(const raw_line& line);
 
 /// Text of /help.

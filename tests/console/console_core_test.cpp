@@ -13,7 +13,11 @@ constexpr int64_t now = 1'000;
 struct effect_name {
   std::string operator()(const effect::read_log& x) { return "log " + x.name; }
   std::string operator()(const effect::submit& x) {
-    return "submit " + x.name + " " + x.id + " " + x.text.substr(0, 20);
+    return "submit " + x.name + " " + x.id + " " + x.text.substr(0, 20)
+           + (x.file.empty() ? "" : " with " + x.file);
+  }
+  std::string operator()(const effect::look& x) {
+    return "look " + std::to_string(x.number) + " " + x.path;
   }
   std::string operator()(const effect::stop_any& x) {
     std::string result = "stop any of";
@@ -84,7 +88,7 @@ TEST_CASE("what gives a place in the line back") {
   auto core = ready();
   CHECK(say(core, " ") == "allow 1");
   CHECK(say(core, "/help")
-        == "say /to NAME  talk in the conversation NAME; "
+        == "say /to NAME             talk in the conversation NAME; "
            "allow 1");
   CHECK(say(core, "/to X")
         == "say /to needs the name of a conversation; "
@@ -314,4 +318,48 @@ TEST_CASE("ids of answers come from the same sequence") {
   auto core = ready();
   say(core, "a");
   CHECK(core.next_id(now) == "1.000001");
+}
+
+TEST_CASE("a file is looked at before its message is sent, in order") {
+  auto core = ready();
+  CHECK(say(core, "/attach a.txt what is this?") == "look 1 a.txt");
+  CHECK(say(core, "later") == "");
+  CHECK(core.load() == 2);
+  CHECK(told(core.looked(1, "/h/a.txt", {}, now))
+        == "submit local 1.000000 what is this? with /h/a.txt");
+  CHECK(told(core.looked(1, "/h/a.txt", {}, now)) == "");
+  CHECK(taken(core, "1.000000") == "submit local 1.000001 later");
+}
+
+TEST_CASE("a file that cannot be sent sends nothing, and later lines go on") {
+  auto core = ready();
+  say(core, "/attach a.txt");
+  say(core, "later");
+  CHECK(told(core.looked(1, "/h/a.txt", "There is no file /h/a.txt.", now))
+        == "say There is no file /h/a.txt. Nothing was sent.; allow 1; "
+           "submit local 1.000000 later");
+}
+
+TEST_CASE("a message that is offered again keeps its file") {
+  auto core = ready();
+  say(core, "/attach a.txt");
+  core.looked(1, "/h/a.txt", {}, now);
+  core.not_taken("local", "1.000000", errc::disk, "full");
+  CHECK(told(core.retry_due("local", now))
+        == "submit local 1.000000  with /h/a.txt");
+}
+
+TEST_CASE("the end of a pipe waits for a file that is looked at") {
+  auto core = ready();
+  say(core, "/attach a.txt");
+  CHECK(told(core.end_of_input()) == "");
+  CHECK(told(core.looked(1, "/h/a.txt", "It is gone.", now))
+        == "say It is gone. Nothing was sent.; shutdown end of input");
+}
+
+TEST_CASE("what is looked at when the node ends is not sent") {
+  auto core = ready();
+  say(core, "/attach a.txt");
+  CHECK(told(core.drain()) == "say 1 lines were not taken");
+  CHECK(told(core.looked(1, "/h/a.txt", {}, now)) == "");
 }

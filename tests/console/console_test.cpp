@@ -137,11 +137,23 @@ struct log_files_state {
     return {
       [this](atom::file, const file_job& job) -> caf::result<file_outcome> {
         file_outcome outcome;
+        if (job.op == file_op::write_atomic) {
+          (*content)[job.root + "/" + job.path] = job.bytes;
+          return outcome;
+        }
         auto found = content->find(job.path);
         if (found == content->end())
           return outcome;
         if (found->second == "broken")
           return make_failure(errc::disk, "I/O error.");
+        if (found->second == "secret" && job.op != file_op::stat)
+          return make_failure(errc::denied, "cannot read '" + job.path + "'");
+        if (job.op == file_op::read) {
+          if (found->second.size() > job.length)
+            return make_failure(errc::too_large, "it is too large");
+          outcome.bytes = found->second;
+          return outcome;
+        }
         outcome.kind = file_kind::regular;
         outcome.size = found->second.size();
         if (job.op == file_op::read_range)
@@ -218,6 +230,8 @@ public:
     options.user = "ann";
     options.banner = "bureau, model lab/tiny: first entry of models.json";
     options.show_warnings = false;
+    options.home = "/home/ann";
+    options.working_dir = "/work";
     if (other)
       other(options);
     handle = console::spawn_console(*system, deps, options);
@@ -280,6 +294,24 @@ public:
     auto place = make_office(make_workspace("/ws", "/state"),
                              {platform_id::console, name});
     return place.key + "/log.jsonl";
+  }
+
+  /// Asks for the file of a message; its size, or the error's name.
+  std::string fetch(const std::string& ref,
+                    platform_id platform = platform_id::console,
+                    uint64_t max_bytes = 100) {
+    attachment_fetch what;
+    what.conversation = {platform, "local"};
+    what.ref = ref;
+    what.root = "/ws";
+    what.path = "k/attachments/.1_a.part";
+    what.max_bytes = max_bytes;
+    std::string result;
+    ask(
+      offices->attached, [&](uint64_t size) { result = std::to_string(size); },
+      [&](const caf::error& reason) { result = to_string(code_of(reason)); },
+      atom::fetch_v, what);
+    return result;
   }
 
   using lines = std::vector<std::string>;
@@ -704,4 +736,61 @@ TEST_CASE_FIXTURE(logging_world, "a console that is lost gives the log back") {
   at.reset();
   kit::log::info("c", "after its end");
   CHECK(has("after its end"));
+}
+
+TEST_CASE_FIXTURE(console_world,
+                  "given /attach, then the message goes out with "
+                  "a reference that brings the file") {
+  (*logs)["/work/my notes.txt"] = "remember the milk";
+  start();
+  say("/attach \"my notes.txt\" what is this?");
+  REQUIRE(offices->intakes.size() == 1);
+  const auto& event = offices->intakes[0].event;
+  CHECK(event.text == "what is this?");
+  REQUIRE(event.attachments.size() == 1);
+  CHECK(event.attachments[0].name == "my notes.txt");
+  CHECK(event.attachments[0].local_path.empty());
+  CHECK(fetch(event.attachments[0].ref) == "17");
+  CHECK((*logs)["/ws/k/attachments/.1_a.part"] == "remember the milk");
+  // Also after a restart: the ledger has nothing but the reference.
+  CHECK(fetch("file:/work/my notes.txt") == "17");
+  CHECK(port->err.empty());
+}
+
+TEST_CASE_FIXTURE(console_world, "a fetch brings only what the console sent") {
+  (*logs)["/work/a"] = "0123456789";
+  start();
+  CHECK(fetch("file:/work/../work/a") == "denied");
+  CHECK(fetch("/work/a") == "denied");
+  CHECK(fetch("file:/work/a", platform_id::telegram) == "denied");
+  CHECK(fetch("file:/work/a", platform_id::console, 9) == "too_large");
+  (*logs)["/work/b"] = "secret";
+  CHECK(fetch("file:/work/b") == "denied");
+  (*logs)["/work/b"] = "broken";
+  CHECK(fetch("file:/work/b") == "disk");
+  CHECK(logs->count("/ws/k/attachments/.1_a.part") == 0);
+  ask(
+    handle.service, [](caf::ok_atom) {},
+    [](const caf::error& reason) { FAIL(sentence_of(reason)); }, atom::stop_v);
+  CHECK(fetch("file:/work/a") == "shutting_down");
+}
+
+TEST_CASE_FIXTURE(console_world,
+                  "a file that cannot be sent is refused at once") {
+  (*logs)["/home/ann/locked"] = "secret";
+  (*logs)["/home/ann/big"] = std::string(limits::attachment_bytes + 1, 'x');
+  start();
+  say("/attach nothing.txt");
+  CHECK(port->err.find("There is no file /work/nothing.txt. Nothing was sent.")
+        != std::string::npos);
+  say("/attach ~/locked");
+  CHECK(port->err.find("cannot read '/home/ann/locked'. Nothing was sent.")
+        != std::string::npos);
+  say("/attach ~/big read it");
+  CHECK(port->err.find("/home/ann/big is larger than 20 MB")
+        != std::string::npos);
+  CHECK(offices->intakes.empty());
+  CHECK(port->allowed == 23);
+  say("hello");
+  CHECK(offices->intakes.size() == 1);
 }

@@ -110,6 +110,40 @@ TEST_CASE("what a line means") {
   }
 }
 
+TEST_CASE("a file to attach, its path and the text with it") {
+  struct row {
+    const char* bytes;
+    const char* path;
+    const char* text;
+  };
+  const row rows[] = {
+    {"/attach notes.txt", "notes.txt", ""},
+    {" /attach  ~/a/b.png   look at  this \r", "~/a/b.png", "look at  this"},
+    {"/attach \"my notes.txt\" what is this?", "my notes.txt", "what is this?"},
+    {"/attach 'it is \"so\".txt'", "it is \"so\".txt", ""},
+    {"/attach \"it's.txt\"now", "it's.txt", "now"},
+    {"/attach\t/tmp/x\tread: it", "/tmp/x", "read: it"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.bytes);
+    auto line = read_line({row.bytes, false});
+    CHECK(line.what == verb::attach);
+    CHECK(line.path == row.path);
+    CHECK(line.text == row.text);
+  }
+  for (auto bytes : {"/attach", "/attach ", "/attach \"a", "/attach ''"}) {
+    CAPTURE(bytes);
+    auto line = read_line({bytes, false});
+    CHECK(line.what == verb::wrong);
+    CHECK(line.text.find("/attach needs the path") == 0);
+  }
+  CHECK(read_line({"/attachments", false}).what == verb::message);
+  auto cut = read_line({"/attach a " + std::string(1000, 'x'), true});
+  CHECK(cut.cut);
+  CHECK(cut.what == verb::attach);
+  CHECK(help_text().find("/attach PATH") != std::string::npos);
+}
+
 TEST_CASE("long lines at the bound") {
   auto bound = limits::message_text_bytes;
   CHECK_FALSE(read_line({std::string(bound, 'x'), false}).cut);
