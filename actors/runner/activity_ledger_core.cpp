@@ -93,10 +93,6 @@ bool is_steering(const contracts::stream_event& event) {
          && marks_of(event).steering;
 }
 
-activity_ledger::activity_ledger(contracts::path_roots roots)
-  : roots_(std::move(roots)) {
-}
-
 void activity_ledger::add_line(std::string text) {
   auto last = entries_.empty() ? nullptr : std::get_if<line>(&entries_.back());
   if (last != nullptr && last->text == text)

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <variant>
 
 /// The one message that tells what a run is doing (agent contracts, rules 36 to
@@ -26,7 +27,8 @@ bool is_steering(const contracts::stream_event& event);
 /// while it works, one line of outcome afterwards.
 class activity_ledger {
 public:
-  explicit activity_ledger(contracts::path_roots roots);
+  /// Directories that lines shorten from now on.
+  void shorten(contracts::path_roots roots) { roots_ = std::move(roots); }
 
   bool empty() const { return entries_.empty(); }
 

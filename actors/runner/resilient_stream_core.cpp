@@ -31,11 +31,9 @@ bool is_valid(const stream_options& options) {
          && options.retry_base_delay_ms >= 0;
 }
 
-resilient_stream_core::resilient_stream_core(stream_options options,
-                                             contracts::path_roots roots)
+resilient_stream_core::resilient_stream_core(stream_options options)
   : options_(std::move(options)), status_(contracts::normalize_trailing(
-                                    options_.initial_status, default_status)),
-    ledger_(std::move(roots)) {
+                                    options_.initial_status, default_status)) {
   if (!options_.provisional.empty())
     main_.ref = options_.provisional;
 }
@@ -232,8 +230,7 @@ bool resilient_stream_core::relocate(stream_effects& out) {
 }
 
 bool resilient_stream_core::is_transient(const live_message& subject) const {
-  return options_.can_remove && !subject.answer_attempted && subject.last
-         && subject.last->kind == content_kind::status;
+  return options_.can_remove && !subject.answer_attempted && is_status(subject);
 }
 
 std::optional<shown_text> resilient_stream_core::wanted(bool activity) const {

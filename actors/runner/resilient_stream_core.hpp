@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -113,7 +114,12 @@ using stream_effects = std::vector<stream_effect>;
 class resilient_stream_core {
 public:
   /// @param options valid ones
-  resilient_stream_core(stream_options options, contracts::path_roots roots);
+  explicit resilient_stream_core(stream_options options);
+
+  /// Directories that activity lines shorten from now on.
+  void shorten(contracts::path_roots roots) {
+    ledger_.shorten(std::move(roots));
+  }
 
   /// False once it was finished or dismissed; writes then have no effect.
   bool is_open() const { return mode_ == mode::open; }

@@ -154,7 +154,9 @@ void resilient_stream_core::produce(stream_effects& out) {
   stream::produce fact;
   fact.silent = silent_;
   if (!silent_) {
-    handed_over_ = main_.ref.value_or("");
+    // A status that cannot be taken back is not replaced either.
+    if (options_.can_remove || !is_status(main_))
+      handed_over_ = main_.ref.value_or("");
     fact.text = end_.text ? *end_.text : text_;
     fact.parts = end_.parts;
     fact.provisional = handed_over_;

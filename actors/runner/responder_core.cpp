@@ -1,204 +1,91 @@
 #include "actors/runner/responder_core.hpp"
 
-#include "messages/limits.hpp"
-#include "messages/text/utf8.hpp"
-
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace bureau::runner {
 
-responder_core::responder_core(output_style style) : style_(std::move(style)) {
-  answer_.ref = style_.provisional;
-  answer_.usable = style_.streaming;
-  activity_.usable = style_.show_activity;
+namespace {
+
+/// Code points that fit on a platform whatever they are made of.
+int64_t code_points_that_fit(const transport_info& info) {
+  constexpr int64_t least = 32;
+  constexpr int64_t widest_utf16 = 2;
+  constexpr int64_t widest_utf8 = 4;
+  if (info.max_length == 0)
+    return std::numeric_limits<int64_t>::max();
+  auto room = int64_t{info.max_length};
+  if (info.length_unit == "utf16")
+    room /= widest_utf16;
+  else if (info.length_unit == "bytes")
+    room /= widest_utf8;
+  return std::max(room, least);
 }
 
-output_effects responder_core::append(const std::string& text) {
-  if (mode_ != mode::open)
-    return {};
-  answer_.wanted += text;
-  return pump();
+} // namespace
+
+stream_options stream_options_of(const transport_info& info,
+                                 std::string provisional) {
+  stream_options result;
+  result.hand_over = true;
+  // The transport paces its edits, and one at a time is under way.
+  result.edit_debounce_ms = 0;
+  result.max_message_chars = code_points_that_fit(info);
+  result.show_hints = info.activity != activity_style::none;
+  result.final_only = !info.streaming;
+  result.activity = info.activity == activity_style::hint
+                      ? activity_view::hint
+                      : activity_view::ledger;
+  result.can_remove = info.removes;
+  result.can_indicate = info.typing;
+  result.provisional = std::move(provisional);
+  return result;
 }
 
-output_effects responder_core::replace(std::string text) {
-  if (mode_ != mode::open)
-    return {};
-  answer_.wanted = std::move(text);
-  return pump();
-}
-
-output_effects responder_core::activity(std::string line) {
-  if (mode_ != mode::open || !activity_.usable)
-    return {};
-  activity_lines_.push_back(std::move(line));
-  if (activity_lines_.size() > limits::activity_lines)
-    activity_lines_.pop_front();
-  activity_.wanted.clear();
-  for (const auto& entry : activity_lines_) {
-    if (!activity_.wanted.empty())
-      activity_.wanted += '\n';
-    activity_.wanted += entry;
+call_outcome outcome_of(const delivered& outcome) {
+  call_outcome result;
+  result.ref = outcome.ref;
+  result.detail = outcome.detail;
+  result.not_delivered = outcome.certainty == failure_certainty::definite;
+  switch (outcome.fault) {
+  case delivery_fault::none:
+    break;
+  case delivery_fault::retryable:
+  case delivery_fault::dropped:
+    result.kind = send_outcome::retry;
+    break;
+  case delivery_fault::permanent:
+    result.kind = send_outcome::fatal;
+    break;
   }
-  return pump();
+  return result;
 }
 
-output_effects responder_core::pump() {
-  output_effects out;
-  if (mode_ != mode::open || pending_)
-    return out;
-  auto answer = answer_.dirty() && !text::is_blank(answer_.wanted);
-  // Neither kind may starve the other.
-  if (answer && (!activity_.dirty() || last_ == outbound_content::activity))
-    start(out, outbound_content::answer);
-  else if (activity_.dirty())
-    start(out, outbound_content::activity);
-  return out;
-}
-
-responder_core::visible& responder_core::message(outbound_content content) {
-  return content == outbound_content::answer ? answer_ : activity_;
-}
-
-void responder_core::start(output_effects& out, outbound_content content) {
-  auto& subject = message(content);
-  last_ = content;
-  pending_ =
-    pending{++last_token_, content, subject.wanted, subject.ref.empty()};
-  output::send operation;
-  operation.token = last_token_;
-  operation.op = subject.ref.empty() ? outbound_op::post : outbound_op::edit;
-  operation.content = content;
-  operation.text = subject.wanted;
-  operation.ref = subject.ref;
-  out.push_back(std::move(operation));
-}
-
-output_effects responder_core::delivered_op(uint64_t token,
-                                            const delivered& outcome) {
-  output_effects out;
-  if (!pending_ || pending_->token != token)
-    return out;
-  auto settled = std::exchange(pending_, std::nullopt);
-  auto& subject = message(settled->content);
-  // A failure costs the user a preview, not the answer: it is not repeated, the
-  // next change of the text tries again.
-  subject.shown = settled->text;
-  if (outcome.fault == delivery_fault::none) {
-    if (!outcome.ref.empty())
-      subject.ref = outcome.ref;
-    if (subject.ref.empty())
-      subject.usable = false;
-  } else if (outcome.fault == delivery_fault::permanent
-             || outcome.certainty == failure_certainty::unknown) {
-    subject.usable = false;
+outbound operation_of(message_call call, bool activity) {
+  outbound result;
+  result.rank = outbound_class::interim;
+  switch (call.op) {
+  case call_op::post:
+    result.op = outbound_op::post;
+    break;
+  case call_op::edit:
+    result.op = outbound_op::edit;
+    break;
+  case call_op::remove:
+    result.op = outbound_op::remove;
+    // After a stop the transport drops all of the run but its control
+    // operations.
+    result.rank = outbound_class::control;
+    break;
   }
-  switch (mode_) {
-  case mode::open:
-    return pump();
-  case mode::finishing:
-    produce(out);
-    return out;
-  case mode::producing:
-    return out;
-  case mode::ended:
-  case mode::dismissed:
-    // A post that nobody counted on any more; what is edited has an owner.
-    if (settled->post)
-      remove(out, subject, settled->content);
-    out.push_back(output::end{});
-    return out;
-  }
-  return out;
-}
-
-output_effects responder_core::finish(std::string text, bool suppressed) {
-  output_effects out;
-  if (mode_ != mode::open)
-    return out;
-  final_text_ = std::move(text);
-  suppressed_ = suppressed;
-  mode_ = mode::finishing;
-  if (pending_)
-    out.push_back(output::arm_settle{});
-  else
-    produce(out);
-  return out;
-}
-
-output_effects responder_core::settle_timeout() {
-  output_effects out;
-  if (mode_ == mode::finishing)
-    produce(out);
-  return out;
-}
-
-void responder_core::produce(output_effects& out) {
-  mode_ = mode::producing;
-  output::produce fact;
-  fact.silent = suppressed_;
-  if (!suppressed_) {
-    fact.text = final_text_;
-    fact.provisional = answer_.ref;
-    handed_over_ = answer_.ref;
-  }
-  out.push_back(std::move(fact));
-}
-
-output_effects responder_core::recorded() {
-  output_effects out;
-  if (mode_ != mode::producing)
-    return out;
-  mode_ = mode::ended;
-  out.push_back(output::answer_finish{});
-  // The ledger now owns the message it was told of; any other one goes.
-  if (suppressed_ || answer_.ref != handed_over_)
-    remove(out, answer_, outbound_content::answer);
-  answer_.ref.clear();
-  remove(out, activity_, outbound_content::activity);
-  settle_down(out);
-  return out;
-}
-
-output_effects responder_core::not_recorded() {
-  output_effects out;
-  if (mode_ != mode::producing)
-    return out;
-  mode_ = mode::ended;
-  answer_.ref.clear();
-  activity_.ref.clear();
-  settle_down(out);
-  return out;
-}
-
-output_effects responder_core::dismiss() {
-  output_effects out;
-  if (mode_ == mode::ended || mode_ == mode::dismissed)
-    return out;
-  mode_ = mode::dismissed;
-  remove(out, answer_, outbound_content::answer);
-  remove(out, activity_, outbound_content::activity);
-  settle_down(out);
-  return out;
-}
-
-void responder_core::remove(output_effects& out, visible& gone,
-                            outbound_content content) {
-  if (gone.ref.empty())
-    return;
-  output::send operation;
-  operation.op = outbound_op::remove;
-  // After a stop the transport drops all of the run but its control operations.
-  operation.rank = outbound_class::control;
-  operation.content = content;
-  operation.ref = std::exchange(gone.ref, {});
-  out.push_back(std::move(operation));
-}
-
-void responder_core::settle_down(output_effects& out) {
-  if (pending_)
-    out.push_back(output::linger{});
-  else
-    out.push_back(output::end{});
+  auto status =
+    call.op != call_op::remove && call.content.kind == content_kind::status;
+  result.content =
+    activity || status ? outbound_content::activity : outbound_content::answer;
+  result.text = std::move(call.content.text);
+  result.ref = std::move(call.ref);
+  return result;
 }
 
 } // namespace bureau::runner

@@ -3,7 +3,6 @@
 #include "messages/codec/json_support.hpp"
 #include "messages/contracts/activity_line.hpp"
 #include "messages/contracts/notify_suppression.hpp"
-#include "messages/contracts/provider_status.hpp"
 #include "messages/limits.hpp"
 #include "messages/text/utf8.hpp"
 
@@ -12,6 +11,7 @@ namespace bureau::runner {
 namespace {
 
 constexpr std::string_view silence_mark = "[SILENT]";
+constexpr const char* thinking = "Thinking…";
 constexpr const char* empty_answer = "No response text was returned.";
 constexpr const char* failed_answer =
   "The model call failed. Send the message again to retry.";
@@ -42,25 +42,71 @@ std::string bounded(const std::string& text) {
   return std::string{kept} + note;
 }
 
-/// The line of a call that begins. Arguments that are no JSON count as none.
-std::string tool_line(const harness_event& event,
-                      const contracts::path_roots& roots) {
-  auto arguments = json::parse(event.arguments.text);
-  return contracts::format_tool_activity_line(event.tool_name, arguments.value,
-                                              roots);
+contracts::stream_event tool_started(const harness_event& event) {
+  contracts::stream_event result;
+  result.kind = contracts::stream_event_kind::tool_call_started;
+  result.id = event.call_id;
+  result.name = event.tool_name;
+  result.arguments = event.arguments;
+  return result;
 }
 
-std::string retry_line(const std::string& model, int32_t attempt) {
-  contracts::stream_event told;
-  told.kind = contracts::stream_event_kind::provider_status;
-  told.phase = contracts::provider_phase::retry_started;
-  told.model = model;
-  told.retry_index = attempt;
-  return contracts::format_provider_status_line(told);
+/// As much of what a tool answered as its outcome is judged by.
+json_text told_content(const tool_outcome& outcome) {
+  constexpr size_t room = 4 * contracts::preview_scan_chars;
+  std::string text;
+  for (const auto& block : outcome.content) {
+    if (block.kind != block_kind::text || text.size() >= room)
+      continue;
+    if (!text.empty())
+      text += '\n';
+    text += text::prefix_bytes(block.text, room);
+  }
+  if (text.empty())
+    return {};
+  return json_text{json::print(json::bj::value(text))};
+}
+
+contracts::stream_event tool_completed(const harness_event& event) {
+  constexpr int64_t us_per_ms = 1000;
+  contracts::stream_event result;
+  result.kind = contracts::stream_event_kind::tool_call_completed;
+  result.id = event.call_id;
+  result.name = event.tool_name;
+  result.content = told_content(event.outcome);
+  result.is_error = event.outcome.is_error;
+  result.duration_us = event.duration_ms * us_per_ms;
+  return result;
+}
+
+contracts::stream_event retry_started(const std::string& model,
+                                      int32_t attempt) {
+  contracts::stream_event result;
+  result.kind = contracts::stream_event_kind::provider_status;
+  result.phase = contracts::provider_phase::retry_started;
+  result.model = model;
+  result.retry_index = attempt;
+  return result;
+}
+
+/// The call that stands for a message which reached the run at work.
+contracts::stream_event steered(const harness_event& event,
+                                const contracts::path_roots& roots) {
+  contracts::stream_event result;
+  result.kind = contracts::stream_event_kind::tool_call_started;
+  result.id = "live-input:" + event.call_id;
+  result.name = contracts::format_live_input_activity_line(event.text, roots);
+  result.metadata = json_text{json::print(json::bj::object{
+    {"liveInput", true}, {"synthetic", true}, {"inputId", event.call_id}})};
+  return result;
 }
 
 output_call call(output_call::verb what, std::string text) {
-  return {what, std::move(text)};
+  return {what, std::move(text), {}};
+}
+
+output_call call(contracts::stream_event event) {
+  return {output_call::verb::event, {}, std::move(event)};
 }
 
 } // namespace
@@ -130,22 +176,25 @@ output_calls run_output_core::event(const harness_event& event) {
         && !asks_for_silence(held_))
       flush(out);
     break;
+  case harness_event_kind::agent_start:
+    // Nobody waits for a scheduled turn.
+    if (style_.origin != turn_origin::event)
+      out.push_back(call(verb::status, thinking));
+    break;
   case harness_event_kind::tool_start:
-    out.push_back(call(verb::activity, tool_line(event, style_.roots)));
+    out.push_back(call(tool_started(event)));
+    break;
+  case harness_event_kind::tool_end:
+    out.push_back(call(tool_completed(event)));
     break;
   case harness_event_kind::retry_start:
-    out.push_back(
-      call(verb::activity, retry_line(style_.model, event.attempt)));
+    out.push_back(call(retry_started(style_.model, event.attempt)));
     break;
   case harness_event_kind::input_applied:
-    out.push_back(call(
-      verb::activity,
-      contracts::format_live_input_activity_line(event.text, style_.roots)));
+    out.push_back(call(steered(event, style_.roots)));
     break;
-  // Neither the end of a call nor a budget has a line: the answer tells.
-  case harness_event_kind::tool_end:
+  // A budget is told by the answer.
   case harness_event_kind::budget_exceeded:
-  case harness_event_kind::agent_start:
   case harness_event_kind::agent_end:
   case harness_event_kind::turn_start:
   case harness_event_kind::turn_end:

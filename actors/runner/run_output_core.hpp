@@ -1,6 +1,7 @@
 #pragma once
 
 #include "messages/contracts/preview.hpp"
+#include "messages/contracts/stream_event.hpp"
 #include "messages/interfaces/executor.hpp"
 #include "messages/interfaces/harness.hpp"
 #include "messages/interfaces/session.hpp"
@@ -17,9 +18,11 @@ namespace bureau::runner {
 
 /// One call of the responder.
 struct output_call {
-  enum class verb : uint8_t { append, replace, activity };
+  enum class verb : uint8_t { status, append, replace, event };
   verb what = verb::append;
   std::string text;
+  /// Of verb event.
+  contracts::stream_event event;
   friend bool operator==(const output_call&, const output_call&) = default;
 };
 

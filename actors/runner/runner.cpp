@@ -110,17 +110,20 @@ void runner_state::on_event(const harness_event& event) {
     return;
   using verb = output_call::verb;
   if (!active_->output)
-    active_->output.emplace(output_style_of_run());
+    begin_output();
   for (auto& call : active_->output->event(event)) {
     switch (call.what) {
+    case verb::status:
+      self_->send(active_->responder, atom::status_v, std::move(call.text));
+      break;
     case verb::append:
       self_->send(active_->responder, atom::append_v, std::move(call.text));
       break;
     case verb::replace:
       self_->send(active_->responder, atom::replace_v, std::move(call.text));
       break;
-    case verb::activity:
-      self_->send(active_->responder, atom::activity_v, std::move(call.text));
+    case verb::event:
+      self_->send(active_->responder, atom::event_v, std::move(call.event));
       break;
     }
   }
@@ -367,13 +370,15 @@ void runner_state::count(metric id, std::vector<std::string> labels,
                 metric_sample{id, std::move(labels), value});
 }
 
-run_output_style runner_state::output_style_of_run() const {
+void runner_state::begin_output() {
   const auto& model = active_->settings.choice.model;
   run_output_style style;
   style.origin = active_->request.ticket.event.origin;
   style.model = model.provider + "/" + model.id;
   style.roots = output_roots(executor_info_, paths_);
-  return style;
+  self_->send(active_->responder, atom::paths_v, style.roots.workspace,
+              style.roots.home);
+  active_->output.emplace(std::move(style));
 }
 
 std::string runner_state::platform() const {

@@ -26,6 +26,7 @@ void runner_state::learn_transport() {
       transport_ = {};
       transport_.platform = args_.place.address.platform;
       transport_.streaming = false;
+      transport_.activity = activity_style::none;
       resolve_settings();
     },
     atom::config_v);

@@ -122,7 +122,7 @@ private:
   }
   void count(metric id, std::vector<std::string> labels, int64_t value = 1);
   std::string platform() const;
-  run_output_style output_style_of_run() const;
+  void begin_output();
   /// Reads the beginning of a file of the workspace for the prompt.
   file_job memory_job(const std::string& path) const;
   static std::string memory_text(const file_outcome& found);

@@ -38,6 +38,10 @@ struct live_message {
   }
 };
 
+inline bool is_status(const live_message& subject) {
+  return subject.last && subject.last->kind == content_kind::status;
+}
+
 /// How a call of the transport ended.
 enum class send_outcome : uint8_t {
   done,

@@ -185,6 +185,9 @@ private:
     transport_info result;
     result.platform = platform_id::console;
     result.streaming = options_.interactive;
+    result.activity = activity_style::ledger;
+    // What was printed stays.
+    result.removes = false;
     result.length_unit = "bytes";
     return result;
   }

@@ -4,6 +4,7 @@
 #include "messages/text/harmless.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace bureau::console {
 
@@ -30,6 +31,28 @@ std::string_view without_emphasis(std::string_view text) {
   if (text.size() > 2 && text.front() == '_' && text.back() == '_')
     return text.substr(1, text.size() - 2);
   return text;
+}
+
+/// Lines of `after` that `before` does not have, each as often as it has more.
+std::string new_lines(std::string_view before, std::string_view after) {
+  std::map<std::string_view, size_t> known;
+  auto each = [](std::string_view text, auto visit) {
+    while (!text.empty()) {
+      auto end = text.find('\n') + 1;
+      visit(text.substr(0, end));
+      text.remove_prefix(end);
+    }
+  };
+  each(before, [&](std::string_view line) { ++known[line]; });
+  std::string result;
+  each(after, [&](std::string_view line) {
+    auto entry = known.find(line);
+    if (entry != known.end() && entry->second > 0)
+      --entry->second;
+    else
+      result += line;
+  });
+  return result;
 }
 
 /// Length of the longest end of `before` that `after` begins with and that
@@ -92,18 +115,20 @@ printed screen_core::show(const outbound& operation, const std::string& ref,
     return result;
   }
   if (operation.content == outbound_content::activity) {
-    auto& entry = remember(ref, operation.run);
+    auto& entry = remember(ref, operation.run, tone::aside);
     auto text = std::string{without_last_breaks(operation.text)} + "\n";
     auto known = line_overlap(entry.printed, text);
+    auto fresh =
+      known > 0 ? text.substr(known) : new_lines(entry.printed, text);
     auto& stream = interactive_ ? result.out : result.err;
-    stream = lines_of(std::string_view{text}.substr(known), name, tone::aside);
+    stream = lines_of(fresh, name, tone::aside);
     entry.printed = std::move(text);
     return result;
   }
   if (operation.rank == outbound_class::interim) {
     if (!interactive_)
       return result;
-    auto& entry = remember(ref, operation.run);
+    auto& entry = remember(ref, operation.run, tone::answer);
     auto whole = whole_lines(operation.text);
     auto known =
       whole.starts_with(entry.printed) ? entry.printed.size() : size_t{0};
@@ -113,7 +138,8 @@ printed screen_core::show(const outbound& operation, const std::string& ref,
   }
   std::string_view text = operation.text;
   auto entry = visible_.find(ref);
-  if (entry != visible_.end() && text.starts_with(entry->second.printed))
+  if (entry != visible_.end() && entry->second.how == tone::answer
+      && text.starts_with(entry->second.printed))
     text.remove_prefix(entry->second.printed.size());
   result.out = lines_of(preface, name, tone::answer);
   result.out += lines_of(without_last_breaks(text), name, tone::answer);
@@ -135,9 +161,12 @@ printed screen_core::own(std::string_view text) const {
 }
 
 screen_core::visible& screen_core::remember(const std::string& ref,
-                                            const std::string& run) {
+                                            const std::string& run, tone how) {
   auto [entry, fresh] = visible_.try_emplace(ref);
   entry->second.run = run;
+  // What a message says of its kind continues nothing of the other one.
+  if (std::exchange(entry->second.how, how) != how)
+    entry->second.printed.clear();
   if (!fresh)
     return entry->second;
   order_.push_back(ref);

@@ -28,7 +28,8 @@ struct terminals {
 
 /// Turns posts and edits into lines that are only ever added: a terminal cannot
 /// take back what it showed. On a terminal a streamed answer appears line by
-/// line and an edit that continues it adds the rest; in a pipe, stdout carries
+/// line and an edit that continues it adds the rest, activity adds its new
+/// lines; in a pipe, stdout carries
 /// answers and all else goes to stderr. What goes to a terminal is harmless,
 /// also when the input is none.
 class screen_core {
@@ -57,20 +58,21 @@ public:
   size_t remembered() const { return visible_.size(); }
 
 private:
+  /// Answers go to stdout; all else stands aside, where that is.
+  enum class tone : uint8_t { answer, aside };
+
   /// A message that may still be edited.
   struct visible {
     std::string run;
+    tone how = tone::answer;
     /// What was printed of it; whole lines.
     std::string printed;
   };
 
-  /// Answers go to stdout; all else stands aside, where that is.
-  enum class tone : uint8_t { answer, aside };
-
   std::string lines_of(std::string_view text, const std::string& conversation,
                        tone how) const;
   std::string line_of(std::string_view line, tone how) const;
-  visible& remember(const std::string& ref, const std::string& run);
+  visible& remember(const std::string& ref, const std::string& run, tone how);
 
   bool interactive_;
   terminals where_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "messages/contracts/reply_parts.hpp"
+#include "messages/contracts/stream_event.hpp"
 #include "messages/identity/office_address.hpp"
 #include "messages/interfaces/common.hpp"
 #include "messages/json_text.hpp"
@@ -111,13 +112,25 @@ struct attachment_fetch {
 BUREAU_INSPECT(attachment_fetch, x.conversation, x.message_id, x.ref, x.name,
                x.root, x.path, x.max_bytes);
 
+/// How a platform shows what a run is doing (decision A4).
+enum class activity_style : uint8_t {
+  none,
+  /// A few words in the place of the answer until its first text.
+  hint,
+  /// Lines in a message of their own; of the final answer alone: in its place.
+  ledger,
+};
+
 /// What a transport can do.
 struct transport_info {
   platform_id platform = platform_id::console;
   /// Interim posts and edits are welcome; otherwise finals only.
   bool streaming = true;
-  /// Activity lines are shown to the user.
-  bool show_activity = true;
+  activity_style activity = activity_style::ledger;
+  /// What was shown can be taken back.
+  bool removes = true;
+  /// It can show that an answer is being made.
+  bool typing = false;
   uint32_t max_length = 0;
   /// "utf16", "bytes" or "code_points".
   std::string length_unit = "utf16";
@@ -127,8 +140,8 @@ struct transport_info {
                          const transport_info&) = default;
 };
 
-BUREAU_INSPECT(transport_info, x.platform, x.streaming, x.show_activity,
-               x.max_length, x.length_unit, x.uploads);
+BUREAU_INSPECT(transport_info, x.platform, x.streaming, x.activity, x.removes,
+               x.typing, x.max_length, x.length_unit, x.uploads);
 
 /// The TRANSPORT actor interface: a platform's outbox. It alone calls the
 /// platform's send API.
@@ -161,12 +174,16 @@ BUREAU_INSPECT(final_answer, x.text, x.suppressed, x.parts);
 /// The RESPONDER actor interface: output of one run (decision A4). One-way
 /// calls never hold the runner up.
 using responder_actor = caf::typed_actor<
+  // Directories that activity lines shorten: the run's own, and its home.
+  caf::reacts_to<atom::paths, std::string, std::string>,
+  // A few words about what the run is doing, until there is answer text.
+  caf::reacts_to<atom::status, std::string>,
   // Adds answer text.
   caf::reacts_to<atom::append, std::string>,
   // Replaces all answer text so far.
   caf::reacts_to<atom::replace, std::string>,
-  // Adds a line about what the run is doing.
-  caf::reacts_to<atom::activity, std::string>,
+  // Something happened besides the text.
+  caf::reacts_to<atom::event, contracts::stream_event>,
   // Ends the output: answered when the ledger holds the answer (produced).
   // Errors: disk, shutting_down.
   caf::replies_to<atom::finish, final_answer>::with<caf::ok_atom>,
@@ -186,4 +203,5 @@ CAF_ADD_TYPE_ID(bureau_transport, (bureau::transport_info))
 CAF_ADD_TYPE_ID(bureau_transport, (bureau::transport_actor))
 CAF_ADD_TYPE_ID(bureau_transport, (bureau::final_answer))
 CAF_ADD_TYPE_ID(bureau_transport, (bureau::responder_actor))
+CAF_ADD_TYPE_ID(bureau_transport, (bureau::contracts::stream_event))
 CAF_END_TYPE_ID_BLOCK(bureau_transport)

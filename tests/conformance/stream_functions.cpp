@@ -133,7 +133,9 @@ public:
   stream_world(stream_options options, const bj::object& setting)
     : setting_(object_of(json::member(setting, "transport"))),
       abort_on_wait_(json::int_member(setting, "abortOnWait").value_or(0)),
-      core_(std::move(options), {"/ws", "/home/agent"}) {}
+      core_(std::move(options)) {
+    core_.shorten({"/ws", "/home/agent"});
+  }
 
   bj::array play(const bj::array& steps) {
     for (const auto& element : steps) {

@@ -566,7 +566,8 @@ TEST_CASE_FIXTURE(console_world, "a pipe wants finals only") {
     [](const transport_info& info) {
       CHECK(info.platform == platform_id::console);
       CHECK_FALSE(info.streaming);
-      CHECK(info.show_activity);
+      CHECK(info.activity == activity_style::ledger);
+      CHECK_FALSE(info.removes);
     },
     [](const caf::error&) { FAIL("no answer"); }, atom::config_v);
 }

@@ -117,6 +117,27 @@ TEST_CASE("activity is dimmed and adds its new lines") {
         == "\x1b[2m• c\x1b[0m\n");
 }
 
+TEST_CASE("of activity that changed in the middle only new lines are added") {
+  screen_core screen{false};
+  auto show = [&](const char* text) {
+    return screen.show(kind(outbound_content::activity, text), "r1").err;
+  };
+  CHECK(show("agent a\n  read x\nagent b") == "agent a\n  read x\nagent b\n");
+  CHECK(show("agent a\n  read x\n  read y\nagent b") == "  read y\n");
+  CHECK(show("agent a\n  read x\n  read y (×2)\nagent b") == "  read y (×2)\n");
+  CHECK(show("agent a · 3 calls\nagent b") == "agent a · 3 calls\n");
+  CHECK(show("agent a · 3 calls\nagent b\nagent b") == "agent b\n");
+}
+
+TEST_CASE("an answer does not continue the activity in whose place it comes") {
+  screen_core screen{false};
+  screen.show(kind(outbound_content::activity, "a"), "r1");
+  CHECK(screen.show(answer("a\nb"), "r1") == printed{"a\nb\n", ""});
+  screen_core terminal{true};
+  terminal.show(kind(outbound_content::activity, "a"), "r1");
+  CHECK(terminal.show(interim("a\nb"), "r1").out == "a\n");
+}
+
 TEST_CASE("notices lose the marks of their emphasis on a terminal") {
   screen_core screen{true};
   CHECK(screen.show(kind(outbound_content::notice, "_Stopping…_"), "r1").out

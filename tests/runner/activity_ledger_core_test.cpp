@@ -12,17 +12,13 @@ using namespace bureau::test;
 
 namespace {
 
-activity_ledger fresh() {
-  return activity_ledger{{"/ws", "/home/agent"}};
-}
-
 size_t rows(const std::string& text) {
   return 1 + static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
 /// A group with one child that came back.
 std::string settled(const contracts::stream_event& end) {
-  auto ledger = fresh();
+  activity_ledger ledger;
   ledger.tool_started(launch("a"));
   ledger.tool_started(child("a", "x"));
   ledger.tool_completed(end);
@@ -32,7 +28,7 @@ std::string settled(const contracts::stream_event& end) {
 } // namespace
 
 TEST_CASE("equal lines in a row are counted") {
-  auto ledger = fresh();
+  activity_ledger ledger;
   CHECK(ledger.empty());
   ledger.add_line("a");
   ledger.add_line("a");
@@ -42,7 +38,7 @@ TEST_CASE("equal lines in a row are counted") {
 }
 
 TEST_CASE("calls of a subagent stand below it, in its place") {
-  auto ledger = fresh();
+  activity_ledger ledger;
   ledger.tool_started(launch("a"));
   ledger.tool_started(tool_started("t", "Read", R"({"path":"mine"})"));
   CHECK(ledger.tool_started(child("a", "x")));
@@ -54,7 +50,7 @@ TEST_CASE("calls of a subagent stand below it, in its place") {
 }
 
 TEST_CASE("a subagent whose launch was not seen has a group all the same") {
-  auto ledger = fresh();
+  activity_ledger ledger;
   ledger.tool_started(child("a", "x"));
   ledger.tool_started(launch("a"));
   CHECK(ledger.text() == "🤖 Starting agent \"a\"\n  ↳ 📖 Reading x");
@@ -65,7 +61,7 @@ TEST_CASE("what is no identity leaves a line of the agent itself") {
        {R"({"subagent":{"id":42}})", R"({"subagent":{"id":"  "}})",
         R"({"subagent":"a"})", "[]", "{"}) {
     CAPTURE(metadata);
-    auto ledger = fresh();
+    activity_ledger ledger;
     ledger.tool_started(tool_started("c", "Read", R"({"path":"x"})", metadata));
     CHECK(ledger.text() == "📖 Reading x");
   }
@@ -105,13 +101,13 @@ TEST_CASE("a subagent that came back is one line and its outcome") {
 }
 
 TEST_CASE("the name of a subagent is shown redacted and short") {
-  auto ledger = fresh();
+  activity_ledger ledger;
   ledger.tool_started(
     tool_started("a", "Agent", R"({"name":"token=hunter2\nx"})"));
   ledger.tool_completed(launched("a", 5));
   CHECK(ledger.text()
         == "🤖 Agent \"token=[redacted] x\" · 0 tool calls · 5ms");
-  auto other = fresh();
+  activity_ledger other;
   other.tool_started(tool_started(
     "a", "Agent", R"({"name":")" + std::string(100, 'n') + R"("})"));
   other.tool_completed(launched("a", 5));
@@ -120,7 +116,7 @@ TEST_CASE("the name of a subagent is shown redacted and short") {
 }
 
 TEST_CASE("a second end may add, and an error outweighs a result") {
-  auto ledger = fresh();
+  activity_ledger ledger;
   ledger.tool_started(launch("a"));
   ledger.tool_completed(launched("a", 5));
   ledger.tool_completed(launched("a", 9, "fine"));
@@ -137,7 +133,7 @@ TEST_CASE("a second end may add, and an error outweighs a result") {
 }
 
 TEST_CASE("a subagent that came back stays so") {
-  auto ledger = fresh();
+  activity_ledger ledger;
   ledger.tool_started(launch("a"));
   ledger.tool_completed(launched("a", 5));
   auto before = ledger.text();
@@ -159,7 +155,7 @@ TEST_CASE("a subagent that came back stays so") {
 }
 
 TEST_CASE("the end of any other tool is none of the ledger's business") {
-  auto ledger = fresh();
+  activity_ledger ledger;
   auto end = launched("a", 5);
   end.name = "Read";
   CHECK_FALSE(ledger.tool_completed(end));
@@ -174,7 +170,7 @@ TEST_CASE("the end of any other tool is none of the ledger's business") {
 
 TEST_CASE("the oldest rows give way") {
   SUBCASE("lines") {
-    auto ledger = fresh();
+    activity_ledger ledger;
     for (size_t i = 0; i <= ledger_lines; ++i)
       ledger.add_line("line " + std::to_string(i));
     auto text = ledger.text();
@@ -183,7 +179,7 @@ TEST_CASE("the oldest rows give way") {
     CHECK(text.ends_with("line " + std::to_string(ledger_lines)));
   }
   SUBCASE("children before their group") {
-    auto ledger = fresh();
+    activity_ledger ledger;
     ledger.tool_started(launch("a"));
     for (size_t i = 0; i < ledger_lines; ++i)
       ledger.tool_started(child("a", std::to_string(i)));
@@ -196,7 +192,7 @@ TEST_CASE("the oldest rows give way") {
     CHECK(ledger.text() == "🤖 Agent \"a\" · 512 tool calls · 5ms");
   }
   SUBCASE("a group with its outcome") {
-    auto ledger = fresh();
+    activity_ledger ledger;
     ledger.tool_started(launch("a"));
     ledger.tool_completed(launched("a", 5, "fine"));
     for (size_t i = 0; i + 1 < ledger_lines; ++i)

@@ -66,8 +66,7 @@ call_outcome fails(send_outcome kind, bool not_delivered = true) {
 /// A core whose calls are answered by hand; calls count from 1.
 class subject {
 public:
-  explicit subject(stream_options options = {})
-    : core{std::move(options), {"/ws", ""}} {}
+  explicit subject(stream_options options = {}) : core{std::move(options)} {}
 
   std::string append(const std::string& text) {
     return told(core.append(text, now));

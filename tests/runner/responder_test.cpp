@@ -1,5 +1,6 @@
 #include "actors/runner/responder.hpp"
 
+#include "tests/runner/stream_events.hpp"
 #include "tests/support/node_fixture.hpp"
 #include "tests/support/turn_fakes.hpp"
 
@@ -17,12 +18,21 @@ public:
   responder_world() {
     transport = test::spawn_recording_transport(*system, screen);
     owner = test::spawn_recording_owner(*system, ledger);
+    respond({});
+  }
+
+  /// Begins anew, on a platform that can do this.
+  void respond(const transport_info& info) {
+    self->send_exit(subject, caf::exit_reason::kill);
     responder_args args;
     args.event = test::make_ticket("m1").event;
     args.run = "run-1";
     args.owner = owner;
     args.transport = transport;
+    args.info = info;
     subject = runner::spawn_responder(*system, args);
+    self->send(subject, atom::paths_v, std::string{"/ws"}, std::string{});
+    settle();
   }
 
   ~responder_world() {
@@ -35,6 +45,24 @@ public:
   void append(const std::string& text) {
     self->send(subject, atom::append_v, text);
     settle();
+  }
+
+  void read(const std::string& path) {
+    event(test::tool_started("c1", "read", R"({"path":")" + path + R"("})"));
+  }
+
+  void event(const contracts::stream_event& event) {
+    self->send(subject, atom::event_v, event);
+    settle();
+  }
+
+  /// How the next operations end.
+  void fails(delivery_fault fault,
+             failure_certainty certainty = failure_certainty::definite) {
+    delivered outcome;
+    outcome.fault = fault;
+    outcome.certainty = certainty;
+    screen->outcomes.push_back(outcome);
   }
 
   /// Starts the end; the result is "" until it is answered.
@@ -150,12 +178,12 @@ TEST_CASE_FIXTURE(responder_world,
 TEST_CASE_FIXTURE(responder_world, "a dismissed run takes back what it showed "
                                    "and says nothing more") {
   append("half");
-  self->send(subject, atom::activity_v, std::string{"• x"});
-  settle();
+  read("/ws/x");
   dismiss();
   append("more");
-  CHECK(screen->lines()
-        == lines{"post half", "post • x", "delete[r1] ", "delete[r2] "});
+  CHECK(
+    screen->lines()
+    == lines{"post half", "post 📖 Reading x", "delete[r1] ", "delete[r2] "});
   CHECK(ledger->produced.empty());
 }
 
@@ -174,5 +202,168 @@ TEST_CASE_FIXTURE(responder_world, "a responder does not wait for ever for an "
   advance(10s);
   CHECK_FALSE(ended());
   advance(60s);
+  CHECK(ended());
+}
+
+// -- what a platform shows ----------------------------------------------------
+
+TEST_CASE_FIXTURE(responder_world, "given hints, then one message is status, "
+                                   "draft and place of the answer") {
+  transport_info info;
+  info.activity = activity_style::hint;
+  respond(info);
+  self->send(subject, atom::status_v, std::string{"Thinking…"});
+  settle();
+  read("/ws/x");
+  append("4");
+  CHECK(screen->lines()
+        == lines{"post Thinking…", "edit[r1] Reading files…", "edit[r1] 4"});
+  CHECK(screen->operations[0].content == outbound_content::activity);
+  CHECK(screen->operations[2].content == outbound_content::answer);
+  CHECK(*finish("42") == "ok");
+  CHECK(ledger->produced[0].provisional == "r1");
+}
+
+TEST_CASE_FIXTURE(responder_world, "given a ledger beside the answer, then it "
+                                   "goes when the answer is recorded") {
+  append("a");
+  read("/ws/x");
+  read("/ws/x");
+  CHECK(*finish("ab") == "ok");
+  CHECK(screen->lines()
+        == lines{"post a", "post 📖 Reading x", "edit[r2] 📖 Reading x (×2)",
+                 "delete[r2] "});
+  CHECK(screen->operations[1].content == outbound_content::activity);
+  CHECK(screen->operations[3].rank == outbound_class::control);
+  CHECK(ledger->produced[0].provisional == "r1");
+}
+
+TEST_CASE_FIXTURE(responder_world, "given finals only, then the answer takes "
+                                   "the place of the ledger") {
+  transport_info info;
+  info.streaming = false;
+  respond(info);
+  append("never shown");
+  read("/ws/x");
+  CHECK(*finish("done") == "ok");
+  CHECK(screen->lines() == lines{"post 📖 Reading x"});
+  CHECK(ledger->produced[0].provisional == "r1");
+}
+
+TEST_CASE_FIXTURE(responder_world, "given a platform that takes nothing back, "
+                                   "then its ledger stays, and the answer is "
+                                   "a message of its own") {
+  transport_info info;
+  info.streaming = false;
+  info.removes = false;
+  respond(info);
+  read("/ws/x");
+  CHECK(*finish("done") == "ok");
+  CHECK(screen->lines() == lines{"post 📖 Reading x"});
+  CHECK(ledger->produced[0].provisional.empty());
+}
+
+TEST_CASE_FIXTURE(responder_world, "given a platform that types, then it does "
+                                   "so at most every four seconds") {
+  transport_info info;
+  info.streaming = false;
+  info.activity = activity_style::none;
+  info.typing = true;
+  respond(info);
+  append("a");
+  append("b");
+  CHECK(screen->lines() == lines{"typing "});
+  CHECK(screen->operations[0].rank == outbound_class::cosmetic);
+  advance(4s);
+  read("/ws/x");
+  CHECK(screen->lines() == lines{"typing ", "typing "});
+}
+
+TEST_CASE_FIXTURE(responder_world, "a long draft shows its end where messages "
+                                   "are short") {
+  transport_info info;
+  info.max_length = 64;
+  respond(info);
+  append(std::string(40, 'x'));
+  CHECK(screen->lines() == lines{"post …\n" + std::string(30, 'x')});
+}
+
+// -- a message to the run -----------------------------------------------------
+
+TEST_CASE_FIXTURE(responder_world, "given finals only, when a message reaches "
+                                   "the run, then the ledger moves below it") {
+  transport_info info;
+  info.streaming = false;
+  respond(info);
+  read("/ws/x");
+  SUBCASE("") {
+    event(test::steered("↪️ Steered: “no”"));
+    CHECK(screen->lines()
+          == lines{"post 📖 Reading x", "delete[r1] ",
+                   "post 📖 Reading x\n↪️ Steered: “no”"});
+  }
+  SUBCASE("unless it cannot be removed") {
+    fails(delivery_fault::permanent);
+    event(test::steered("↪️ Steered: “no”"));
+    CHECK(screen->lines()
+          == lines{"post 📖 Reading x", "delete[r1] ",
+                   "edit[r1] 📖 Reading x\n↪️ Steered: “no”"});
+  }
+}
+
+// -- a transport that fails ---------------------------------------------------
+
+TEST_CASE_FIXTURE(responder_world, "given a transport that fails, then the "
+                                   "answer is recorded all the same") {
+  SUBCASE("once: the next text is shown") {
+    fails(delivery_fault::retryable);
+    append("a");
+    append("b");
+    CHECK(screen->lines() == lines{"post a", "post ab"});
+    CHECK(*finish("ab") == "ok");
+    CHECK(ledger->produced[0].provisional == "r1");
+  }
+  SUBCASE("for good: nothing more is tried") {
+    fails(delivery_fault::permanent);
+    append("a");
+    append("b");
+    CHECK(screen->lines() == lines{"post a"});
+    CHECK(*finish("ab") == "ok");
+    CHECK(ledger->produced[0].provisional.empty());
+  }
+  SUBCASE("perhaps: nothing is shown twice") {
+    fails(delivery_fault::retryable, failure_certainty::unknown);
+    append("a");
+    append("b");
+    CHECK(screen->lines() == lines{"post a"});
+  }
+  SUBCASE("because it is gone") {
+    self->send_exit(transport, caf::exit_reason::kill);
+    settle();
+    append("a");
+    CHECK(*finish("ab") == "ok");
+    CHECK(ledger->produced[0].text == "ab");
+  }
+}
+
+TEST_CASE_FIXTURE(responder_world, "a silent answer takes back what was "
+                                   "shown") {
+  append("half");
+  read("/ws/x");
+  CHECK(*finish("", true) == "ok");
+  CHECK(ledger->produced[0].silent);
+  CHECK(ledger->produced[0].provisional.empty());
+  CHECK(
+    screen->lines()
+    == lines{"post half", "post 📖 Reading x", "delete[r1] ", "delete[r2] "});
+}
+
+TEST_CASE_FIXTURE(responder_world, "a stop takes back what comes late") {
+  screen->hold = true;
+  append("half");
+  dismiss();
+  screen->release();
+  settle();
+  CHECK(screen->lines() == lines{"post half", "delete[r1] "});
   CHECK(ended());
 }

@@ -1,4 +1,7 @@
+#include "actors/runner/activity_ledger_core.hpp"
 #include "actors/runner/run_output_core.hpp"
+#include "messages/codec/json_support.hpp"
+#include "messages/contracts/provider_status.hpp"
 #include "messages/limits.hpp"
 
 #include <doctest/doctest.h>
@@ -8,12 +11,30 @@ using namespace bureau::runner;
 
 namespace {
 
-/// Calls as text: `+x` append, `=x` replace, `#x` activity.
+const contracts::path_roots roots = {"/workspace/o", "/root"};
+
+/// What an event looks like in a ledger; the end of a call as `/id`.
+std::string told(const contracts::stream_event& event) {
+  using kind = contracts::stream_event_kind;
+  if (event.kind == kind::provider_status)
+    return "#" + contracts::format_provider_status_line(event);
+  if (event.kind == kind::tool_call_completed)
+    return "/" + event.id + (*event.is_error ? " failed" : "");
+  activity_ledger ledger;
+  ledger.shorten(roots);
+  ledger.tool_started(event);
+  return "#" + ledger.text();
+}
+
+/// Calls as text: `?x` status, `+x` append, `=x` replace, `#x` event.
 std::string told(const output_calls& calls) {
   std::string result;
   for (const auto& call : calls) {
-    const char marks[] = {'+', '=', '#'};
-    result += marks[static_cast<size_t>(call.what)] + call.text;
+    const char marks[] = {'?', '+', '='};
+    if (call.what == output_call::verb::event)
+      result += told(call.event);
+    else
+      result += marks[static_cast<size_t>(call.what)] + call.text;
   }
   return result;
 }
@@ -61,7 +82,7 @@ harness_event tool_done(std::string id, bool failed) {
 }
 
 std::string play(turn_origin origin, const std::vector<harness_event>& events) {
-  run_output_core core{{origin, "lab/small", {"/workspace/o", "/root"}}};
+  run_output_core core{{origin, "lab/small", roots}};
   std::string result;
   for (const auto& event : events)
     result += told(core.event(event));
@@ -92,7 +113,7 @@ TEST_CASE("what a run shows") {
     {"text before a tool call is replaced by later text",
      {begins(), delta("Let me look"), ends(), tool("c1", R"({"command":"ls"})"),
       tool_done("c1", false), begins(), delta("It is "), delta("4")},
-     "+Let me look#🖥️ Running ls=It is +4"},
+     "+Let me look#🖥️ Running ls/c1=It is +4"},
     {"a message without text leaves the shown text",
      {begins(), delta("a"), ends(), begins(), ends()},
      "+a"},
@@ -142,10 +163,47 @@ TEST_CASE("what a run shows") {
   }
 }
 
-TEST_CASE("a scheduled run streams no text") {
-  CHECK(
-    play(turn_origin::event, {begins(), delta("a"), ends(), tool("c1", "{}")})
-    == "#🖥️ Running");
+TEST_CASE("a scheduled run streams no text and no status") {
+  auto starts = of_kind(harness_event_kind::agent_start);
+  CHECK(play(turn_origin::event,
+             {starts, begins(), delta("a"), ends(), tool("c1", "{}")})
+        == "#🖥️ Running");
+  CHECK(play(turn_origin::user, {starts, begins(), delta("a")})
+        == "?Thinking…+a");
+}
+
+TEST_CASE("the end of a call tells what its outcome is judged by") {
+  auto end = tool_done("c1", true);
+  end.duration_ms = 1250;
+  end.outcome.content = {text_block("one"), {}, text_block("two")};
+  end.outcome.content[1].kind = block_kind::image;
+  run_output_core core{{}};
+  auto calls = core.event(end);
+  REQUIRE(calls.size() == 1);
+  const auto& told_end = calls[0].event;
+  CHECK(told_end.name.value_or("") == "bash");
+  CHECK(told_end.is_error.value_or(false));
+  CHECK(told_end.duration_us.value_or(0) == 1'250'000);
+  CHECK(told_end.content.text == R"("one\ntwo")");
+  end.outcome.content = {text_block(std::string(1u << 20, 'x')),
+                         text_block("never reached")};
+  auto content = core.event(end)[0].event.content.text;
+  CHECK(content.size() == 4 * contracts::preview_scan_chars + 2);
+  end.outcome.content.clear();
+  CHECK(core.event(end)[0].event.content.empty());
+}
+
+TEST_CASE("a message that reached the run is a call of its own") {
+  auto applied = of_kind(harness_event_kind::input_applied);
+  applied.call_id = "m2";
+  applied.text = "stop that";
+  run_output_core core{{}};
+  auto calls = core.event(applied);
+  REQUIRE(calls.size() == 1);
+  CHECK(is_steering(calls[0].event));
+  CHECK(calls[0].event.id == "live-input:m2");
+  CHECK(calls[0].event.metadata.text
+        == R"({"liveInput":true,"synthetic":true,"inputId":"m2"})");
 }
 
 TEST_CASE("a tool call is told once, by what may be shown of it") {
@@ -177,7 +235,7 @@ TEST_CASE("a tool call is told once, by what may be shown of it") {
     CAPTURE(row.name);
     CHECK(play(turn_origin::user,
                {tool("c1", row.arguments), tool_done("c1", true)})
-          == row.want);
+          == row.want + "/c1 failed");
   }
 }
 
