@@ -1,5 +1,6 @@
 #include "actors/kit/system_config.hpp"
 
+#include "messages/interfaces/artifacts.hpp"
 #include "messages/interfaces/executor.hpp"
 #include "messages/interfaces/files.hpp"
 #include "messages/interfaces/harness.hpp"
@@ -35,6 +36,7 @@ system_config::system_config(size_t workers) {
   add_message_types<caf::id_block::bureau_settings>();
   add_message_types<caf::id_block::bureau_metrics>();
   add_message_types<caf::id_block::bureau_node>();
+  add_message_types<caf::id_block::bureau_artifacts>();
   add_error_category(caf::atom("bureau"), [](uint8_t code, caf::atom_value,
                                              const caf::message& context) {
     return to_string(static_cast<errc>(code)) + caf::to_string(context);

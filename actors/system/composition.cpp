@@ -1,5 +1,6 @@
 #include "actors/system/composition.hpp"
 
+#include "actors/artifacts/artifacts.hpp"
 #include "actors/harness/harness.hpp"
 #include "actors/harness/tools/core_tools.hpp"
 #include "actors/io/files.hpp"
@@ -191,6 +192,7 @@ void runtime::end() {
                       caf::actor_cast<caf::actor>(offices),
                       caf::actor_cast<caf::actor>(registry),
                       caf::actor_cast<caf::actor>(settings),
+                      caf::actor_cast<caf::actor>(artifacts),
                       caf::actor_cast<caf::actor>(journal),
                       caf::actor_cast<caf::actor>(files),
                       caf::actor_cast<caf::actor>(http.client),
@@ -202,6 +204,7 @@ void runtime::end() {
   offices = nullptr;
   registry = nullptr;
   settings = nullptr;
+  artifacts = nullptr;
   journal = nullptr;
   files = nullptr;
   metrics = nullptr;
@@ -260,13 +263,16 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
   settings_parts.wall = boot.ports.wall;
   settings_parts.node = node;
   parts.settings = settings::spawn_settings(system, std::move(settings_parts));
+  parts.artifacts =
+    artifacts::spawn_artifacts(system, {boot.config->state_dir, parts.files,
+                                        boot.ports.wall, boot.ports.chance});
   parts.offices = start_offices(system, boot, parts);
   node_plan plan;
   plan.critical = {
-    {"files", parts.files},       {"journal", parts.journal},
-    {"http", parts.http.client},  {"processes", parts.processes.host},
-    {"registry", parts.registry}, {"settings", parts.settings},
-    {"offices", parts.offices}};
+    {"files", parts.files},         {"journal", parts.journal},
+    {"http", parts.http.client},    {"processes", parts.processes.host},
+    {"registry", parts.registry},   {"settings", parts.settings},
+    {"artifacts", parts.artifacts}, {"offices", parts.offices}};
   plan.watched = {{"metrics", caf::actor_cast<caf::actor>(parts.metrics)}};
   if (boot.config->http.serve) {
     web::exposure reach;
@@ -279,6 +285,7 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
   plan.offices = parts.offices;
   plan.closing = {{"http", parts.http.client},
                   {"processes", parts.processes.host},
+                  {"artifacts", parts.artifacts},
                   {"journal", parts.journal},
                   {"files", parts.files}};
   plan.metrics = parts.metrics;

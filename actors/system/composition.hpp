@@ -4,6 +4,7 @@
 #include "actors/io/process_host.hpp"
 #include "actors/system/boot.hpp"
 #include "actors/system/node.hpp"
+#include "messages/interfaces/artifacts.hpp"
 #include "messages/interfaces/files.hpp"
 #include "messages/interfaces/journal.hpp"
 #include "messages/interfaces/settings.hpp"
@@ -20,6 +21,7 @@ struct runtime {
   metrics_actor metrics;
   files_actor files;
   journal_actor journal;
+  artifacts_actor artifacts;
   io::http_service http;
   io::process_service processes;
   registry_actor registry;

@@ -28,6 +28,7 @@ constexpr room_entry known_rooms[] = {
   {"actors/runner", 3},
   {"actors/session", 3},
   {"actors/settings", 3},
+  {"actors/artifacts", 3},
   {"actors/system", 4},
   {"adapters/console", 3},
   {"adapters/models", 3},
