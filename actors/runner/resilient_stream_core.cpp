@@ -209,11 +209,11 @@ void resilient_stream_core::pump(stream_effects& out) {
   if (!is_open() || pending_ || relocate(out))
     return;
   // Neither message may starve the other.
-  auto first = !last_shown_activity_;
-  if (is_due(first))
-    show(out, first);
-  else if (is_due(!first))
-    show(out, !first);
+  for (auto activity : {!last_shown_activity_, last_shown_activity_})
+    if (auto text = due(activity)) {
+      show(out, std::move(*text), activity);
+      return;
+    }
 }
 
 bool resilient_stream_core::relocate(stream_effects& out) {
@@ -233,41 +233,44 @@ bool resilient_stream_core::is_transient(const live_message& subject) const {
   return options_.can_remove && !subject.answer_attempted && is_status(subject);
 }
 
+shown_text resilient_stream_core::preview(std::string_view text,
+                                          content_kind kind) const {
+  return {contracts::build_streaming_tail_preview(text, budget(), tail_prefix),
+          false, kind};
+}
+
 std::optional<shown_text> resilient_stream_core::wanted(bool activity) const {
-  auto tail = [this](const std::string& text, content_kind kind) {
-    return shown_text{
-      contracts::build_streaming_tail_preview(text, budget(), tail_prefix),
-      false, kind};
-  };
-  if (is_ledger_home(activity))
-    return ledger_.empty()
-             ? std::nullopt
-             : std::optional{tail(ledger_.text(), content_kind::status)};
+  if (is_ledger_home(activity)) {
+    if (ledger_.empty())
+      return std::nullopt;
+    return preview(ledger_.text(), content_kind::status);
+  }
   if (activity)
     return std::nullopt;
   if (!is_blank(text_))
-    return tail(text_, content_kind::answer);
+    return preview(text_, content_kind::answer);
   if (has_hint())
-    return tail(status_, content_kind::status);
+    return preview(status_, content_kind::status);
   return std::nullopt;
 }
 
-bool resilient_stream_core::is_due(bool activity) {
+std::optional<shown_text> resilient_stream_core::due(bool activity) {
   auto& subject = message(activity);
   if (!subject.usable || !(subject.ref ? subject.edit_due : subject.post_due))
-    return false;
+    return std::nullopt;
   auto text = wanted(activity);
   if (text && subject.last != text)
-    return true;
+    return text;
   // The next change of the text sets it again.
   subject.edit_due = false;
-  return false;
+  return std::nullopt;
 }
 
-void resilient_stream_core::show(stream_effects& out, bool activity) {
+void resilient_stream_core::show(stream_effects& out, shown_text text,
+                                 bool activity) {
   auto& subject = message(activity);
   message_call what;
-  what.content = *wanted(activity);
+  what.content = std::move(text);
   subject.post_due = false;
   if (subject.ref) {
     subject.edit_due = false;
@@ -275,7 +278,7 @@ void resilient_stream_core::show(stream_effects& out, bool activity) {
     what.ref = *subject.ref;
   } else if (has_hint()) {
     // The answer takes the place of the status once that stands.
-    what.content = {status_, false, content_kind::status};
+    what.content = preview(status_, content_kind::status);
   } else {
     subject.edit_due = false;
   }

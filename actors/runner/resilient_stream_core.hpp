@@ -186,9 +186,11 @@ private:
 
   void pump(stream_effects& out);
   bool relocate(stream_effects& out);
+  shown_text preview(std::string_view text, content_kind kind) const;
   std::optional<shown_text> wanted(bool activity) const;
-  bool is_due(bool activity);
-  void show(stream_effects& out, bool activity);
+  /// What a message is to show by a call of now.
+  std::optional<shown_text> due(bool activity);
+  void show(stream_effects& out, shown_text text, bool activity);
   void send(stream_effects& out, purpose why, message_call what, bool activity);
   void settle_interim(stream_effects& out, const pending_call& settled,
                       const call_outcome& outcome, int64_t now_ms);
