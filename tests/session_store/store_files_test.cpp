@@ -178,6 +178,9 @@ TEST_CASE_FIXTURE(store_world, "a thread's parent is the session of its time") {
   CHECK(header_of(text("rc-7.jsonl")).parent_session_id == "mar");
   open(spawn("C123:17"));
   CHECK(header_of(text("17.jsonl")).parent_session_id == "mar");
+  // Only younger ones: the current one.
+  open(spawn("C123:1750000000.0"));
+  CHECK(header_of(text("1750000000.0.jsonl")).parent_session_id == "mar");
   // Far in the future: the newest.
   open(spawn("C123:1356789012345678901"));
   CHECK(header_of(text("1356789012345678901.jsonl")).parent_session_id
@@ -329,6 +332,21 @@ TEST_CASE_FIXTURE(store_world, "a reset of a thread archives its file") {
   CHECK(get_file(path("archive/" + archived().at(1))) == second);
   say(one, "again");
   CHECK(texts(open(spawn("C123:1000.0001")).value) == list{"again"});
+}
+
+TEST_CASE_FIXTURE(store_world, "a reset touches nothing but the session") {
+  auto memory = place.dir + "/MEMORY.md";
+  put_file(memory, "remember\n");
+  logged("1", "talk");
+  auto log = get_file(place.log_path);
+  for (auto key : {"C123", "C123:1000.0001"}) {
+    CAPTURE(key);
+    auto store = spawn(key);
+    REQUIRE(open(store));
+    REQUIRE(reset(store));
+    CHECK(get_file(memory) == "remember\n");
+    CHECK(get_file(place.log_path) == log);
+  }
 }
 
 TEST_CASE_FIXTURE(store_world, "old headers name their parent by path alone") {

@@ -1,4 +1,5 @@
 #include "actors/kit/spawn_stateful.hpp"
+#include "actors/session/log_scan_core.hpp"
 #include "actors/session/store_core.hpp"
 #include "messages/limits.hpp"
 #include "messages/text/time_text.hpp"
@@ -460,8 +461,7 @@ TEST_CASE_FIXTURE(store_world, "only the end of a long log is read") {
   CHECK(context.value.messages.size() == limits::history_messages);
   for (const auto& job : jobs->jobs)
     if (job.path == place.key + "/log.jsonl" && job.op == file_op::read_range)
-      CHECK(job.length
-            <= limits::history_bootstrap_bytes + limits::message_text_bytes);
+      CHECK(job.length <= session::log_part_bytes);
 }
 
 TEST_CASE_FIXTURE(store_world, "files of the reference continue") {
