@@ -114,7 +114,10 @@ delivery_step final_delivery::answered(live_message& head,
   auto placeholder = at_ == stage::placeholder;
   if (placeholder)
     at_ = stage::head;
-  if (!outcome.fine())
+  // A fresh message cannot stand there already.
+  auto fine =
+    at_ == stage::head ? outcome.fine() : outcome.kind == send_outcome::done;
+  if (!fine)
     return failure(head, outcome);
   if (at_ == stage::overflow)
     return next_chunk(head);

@@ -178,6 +178,16 @@ TEST_CASE("the rest of an answer hangs on its head") {
         == "failed 2 unknown");
 }
 
+TEST_CASE("what was not changed stands there, unless it is new") {
+  live_message head;
+  head.ref = "m1";
+  final_delivery delivery{rules(), {"x", "y"}};
+  delivery.start(head);
+  auto unchanged = fails(send_outcome::not_modified);
+  CHECK(told(delivery.answered(head, unchanged)) == "post<m1> * y");
+  CHECK(told(delivery.answered(head, unchanged)) == "failed 1 unknown");
+}
+
 TEST_CASE("pieces of an answer fit as they are rendered") {
   auto escaped = [](std::string_view text) {
     std::string result;
