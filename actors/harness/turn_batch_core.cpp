@@ -76,6 +76,7 @@ void turn_loop::end_slot(size_t index, tool_outcome outcome, moment now) {
   told.call_id = slot.call.id;
   told.tool_name = slot.call.name;
   told.outcome = slot.outcome;
+  parts_.add(slot.outcome.parts);
   told.duration_ms = now.clock_ms - slot.started_ms;
   push(effect::emit{std::move(told)});
 }

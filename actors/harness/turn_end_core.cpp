@@ -215,6 +215,7 @@ void turn_loop::settle(prompt_outcome outcome, moment now) {
   phase_ = phase::over;
   stats_.duration_ms = now.clock_ms - started_ms_;
   outcome.stats = stats_;
+  outcome.parts = parts_.take();
   auto answered =
     outcome.stop != stop_reason::error && outcome.stop != stop_reason::aborted;
   auto end = by_user_   ? live_input_end::cancelled

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/harness/answer_parts_core.hpp"
 #include "actors/harness/live_input_core.hpp"
 #include "actors/harness/partial_core.hpp"
 #include "actors/harness/retry_core.hpp"
@@ -259,6 +260,8 @@ private:
   bool sequential_ = false;
   /// First slot whose result is not stored.
   size_t unstored_ = 0;
+  /// What the answer gains by the calls.
+  answer_parts parts_;
   // -- offered messages -------------------------------------------------------
   std::vector<live_input> offered_;
   /// Those that are being stored.

@@ -2,6 +2,7 @@
 
 #include "actors/artifacts/artifacts.hpp"
 #include "actors/harness/harness.hpp"
+#include "actors/harness/tools/attach_tool.hpp"
 #include "actors/harness/tools/core_tools.hpp"
 #include "actors/io/files.hpp"
 #include "actors/io/journal.hpp"
@@ -95,7 +96,9 @@ runner_factory make_runners(const boot_result& boot, const runtime& parts) {
   services.executors =
     sandbox::make_executor_factory(boot.sandbox, executor_deps_of(boot, parts));
   services.harnesses = harness::make_harness_factory(std::move(harness_parts));
-  services.tools = harness::make_core_tools(boot.ports.chance);
+  services.tools =
+    harness::join_packs({harness::make_core_tools(boot.ports.chance),
+                         harness::make_attach_tool(parts.artifacts)});
   services.responders = runner::make_responder_factory();
   services.metrics = parts.metrics;
   services.wall = boot.ports.wall;

@@ -200,6 +200,10 @@ void loop_story::tool(size_t slot, std::string text, bool is_error,
     outcome.content.push_back(text_block(std::move(text)));
   outcome.is_error = is_error;
   outcome.terminate = terminate;
+  tool(slot, std::move(outcome));
+}
+
+void loop_story::tool(size_t slot, tool_outcome outcome) {
   follow(loop.tool_done(slot, std::move(outcome), now_));
 }
 

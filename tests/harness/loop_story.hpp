@@ -34,6 +34,7 @@ public:
   void model_dies();
   void tool(size_t slot, std::string text, bool is_error = false,
             bool terminate = false);
+  void tool(size_t slot, tool_outcome outcome);
   void retry_due();
   void duration_over();
   void abort();
