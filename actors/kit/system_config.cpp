@@ -5,6 +5,7 @@
 #include "messages/interfaces/files.hpp"
 #include "messages/interfaces/harness.hpp"
 #include "messages/interfaces/http.hpp"
+#include "messages/interfaces/jobs.hpp"
 #include "messages/interfaces/journal.hpp"
 #include "messages/interfaces/metrics.hpp"
 #include "messages/interfaces/model.hpp"
@@ -36,6 +37,7 @@ system_config::system_config(size_t workers) {
   add_message_types<caf::id_block::bureau_settings>();
   add_message_types<caf::id_block::bureau_metrics>();
   add_message_types<caf::id_block::bureau_node>();
+  add_message_types<caf::id_block::bureau_jobs>();
   add_message_types<caf::id_block::bureau_artifacts>();
   add_error_category(caf::atom("bureau"), [](uint8_t code, caf::atom_value,
                                              const caf::message& context) {

@@ -22,6 +22,7 @@ constexpr room_entry known_rooms[] = {
   {"actors/control", 3},
   {"actors/harness", 3},
   {"actors/io", 3},
+  {"actors/jobs", 3},
   {"actors/kit", 2},
   {"actors/metrics", 3},
   {"actors/office", 3},
