@@ -309,17 +309,43 @@ private:
 
   void apply(effect::cancel_idle&) { idle_timer_.cancel(); }
 
-  void apply(effect::refresh_cap&) {
-    if (!deps_.settings)
+  void apply(effect::read_rules&) {
+    if (!deps_.settings) {
+      carry_out(core_->rules_unknown(now()));
       return;
+    }
     kit::bounded_request(self_, deps_.settings, limits::disk_timeout,
                          atom::resolve_v, args_.place.address)
       .then(
         [this](const run_settings& found) {
-          carry_out(core_->cap_known(found.queue_cap));
+          queue_rules rules;
+          rules.cap = found.queue_cap;
+          rules.mode = found.mode;
+          rules.overflow = found.overflow;
+          carry_out(core_->rules_known(rules, now()));
         },
         // The run itself reports bad settings to the user.
-        [](caf::error&) {});
+        [this](caf::error&) { carry_out(core_->rules_unknown(now())); });
+  }
+
+  void apply(effect::offer_input& item) {
+    auto run = item.run;
+    auto id = item.ticket.event.message_id;
+    // A turn of its own, when nobody can say what became of it.
+    live_input_result lost{live_input_state::requeue, "failed", {}};
+    if (!runner_) {
+      carry_out(core_->input_settled(run, id, lost));
+      return;
+    }
+    kit::bounded_request(self_, runner_, limits::run_timeout, atom::offer_v,
+                         std::move(item.ticket))
+      .then(
+        [this, run, id](const live_input_result& result) {
+          carry_out(core_->input_settled(run, id, result));
+        },
+        [this, run, id, lost](caf::error&) {
+          carry_out(core_->input_settled(run, id, lost));
+        });
   }
 
   void apply(effect::count_loss& item) {

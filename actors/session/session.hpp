@@ -13,7 +13,8 @@ namespace bureau::session {
 struct session_deps {
   runner_factory runners;
   session_store_factory stores;
-  /// Read for the cap of the queue; may be empty: limits::session_queue_cap.
+  /// Read for the rules of the queue; may be empty: one turn per message,
+  /// limits::session_queue_cap.
   settings_actor settings;
   /// May be empty: nothing is counted.
   metrics_actor metrics;

@@ -1,5 +1,8 @@
 #include "actors/session/session_core.hpp"
 
+#include "messages/text/command_text.hpp"
+#include "messages/text/utf8.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -30,6 +33,31 @@ bool may_pass(errc why) {
   default:
     return false;
   }
+}
+
+/// Text of a user and nothing else: it can be said together with others.
+bool is_plain(const turn_ticket& ticket) {
+  const auto& event = ticket.event;
+  return event.origin == turn_origin::user && event.attachments.empty()
+         && !text::is_blank(event.text) && !text::is_command_text(event.text);
+}
+
+/// A turn that may have begun before a restart is not put together anew.
+bool is_collectable(const turn_ticket& ticket) {
+  return is_plain(ticket) && ticket.attempt < 2 && ticket.provisional.empty();
+}
+
+bool is_steerable(const turn_ticket& ticket) {
+  return is_plain(ticket)
+         && text::utf16_length(text::sanitize_utf8(ticket.event.text))
+              <= limits::live_input_chars;
+}
+
+bool has_id(const turn_ticket& ticket, const std::string& id) {
+  return ticket.event.message_id == id
+         || std::any_of(
+           ticket.collected.begin(), ticket.collected.end(),
+           [&](const auto& event) { return event.message_id == id; });
 }
 
 } // namespace
@@ -63,11 +91,10 @@ session_effects session_core::ticket(turn_ticket accepted, int64_t now_ms) {
   const auto& event = accepted.event;
   const auto& id = event.message_id;
   last_access_ms_ = now_ms;
-  auto same = [&](const turn_ticket& other) {
-    return other.event.message_id == id;
-  };
-  if ((current_ && same(current_->ticket))
-      || std::any_of(waiting_.begin(), waiting_.end(), same))
+  if ((current_ && has_id(current_->ticket, id))
+      || std::any_of(waiting_.begin(), waiting_.end(), [&](const slot& other) {
+           return has_id(other.ticket, id);
+         }))
     return out;
   if (contains(early_stops_, id)) {
     std::erase(early_stops_, id);
@@ -78,16 +105,28 @@ session_effects session_core::ticket(turn_ticket accepted, int64_t now_ms) {
   auto waits = current_ || drain_ || !waiting_.empty();
   if (waits && event.origin == turn_origin::event
       && waiting_events() >= limits::event_queue_cap) {
-    refuse(out, event, true, now_ms);
+    refuse(out, event, true, wording::refused, now_ms);
     return out;
   }
-  if (waits && waiting_.size() >= cap_) {
-    refuse(out, event, event.origin == turn_origin::event, now_ms);
-    return out;
+  if (waits && waiting_count() >= rules_.cap) {
+    auto joins = rules_.overflow == queue_overflow::collect
+                 && is_collectable(accepted)
+                 && waiting_count() < rules_.cap + collected_messages;
+    if (!joins) {
+      refuse(out, event, event.origin == turn_origin::event, wording::refused,
+             now_ms);
+      return out;
+    }
+    overflowed_ = true;
   }
-  waiting_.push_back(std::move(accepted));
-  if (current_ && waiting_.size() == 1)
-    out.push_back(effect::refresh_cap{});
+  slot place;
+  place.ticket = std::move(accepted);
+  if (current_) {
+    place.at = slot::step::fresh;
+    place.late = current_->recorded;
+    out.push_back(effect::read_rules{});
+  }
+  waiting_.push_back(std::move(place));
   start_next(out);
   return out;
 }
@@ -99,10 +138,32 @@ void session_core::start_next(session_effects& out) {
   if (phase_ == session_phase::idle)
     out.push_back(effect::cancel_idle{});
   current_.emplace();
-  current_->ticket = std::move(waiting_.front());
+  current_->ticket = std::move(waiting_.front().ticket);
   waiting_.pop_front();
+  collect();
   phase_ = session_phase::materialising;
   out.push_back(effect::name_run{});
+}
+
+void session_core::collect() {
+  auto& ticket = current_->ticket;
+  if ((rules_.mode != queue_mode::collect && !overflowed_)
+      || !is_collectable(ticket))
+    return;
+  overflowed_ = false;
+  auto bytes = ticket.event.text.size();
+  for (auto next = waiting_.begin(); next != waiting_.end();) {
+    if (!is_collectable(next->ticket)) {
+      ++next;
+      continue;
+    }
+    bytes += next->ticket.event.text.size();
+    if (ticket.collected.size() + 1 >= collected_messages
+        || bytes > collected_bytes)
+      break;
+    ticket.collected.push_back(std::move(next->ticket.event));
+    next = waiting_.erase(next);
+  }
 }
 
 session_effects session_core::run_named(std::string run) {
@@ -139,6 +200,12 @@ void session_core::launch(session_effects& out) {
   }
   phase_ = session_phase::running;
   out.push_back(effect::start_run{{current_->run, current_->ticket}});
+  auto undecided =
+    std::any_of(waiting_.begin(), waiting_.end(), [](const slot& place) {
+      return place.at == slot::step::fresh;
+    });
+  if (undecided)
+    out.push_back(effect::read_rules{});
 }
 
 session_effects session_core::start_refused(const std::string& run, errc why) {
@@ -152,6 +219,7 @@ session_effects session_core::start_refused(const std::string& run, errc why) {
   }
   // The owner knows that this entry is closed: nothing is to be done for it.
   remember(ended_, current_->ticket.event.message_id);
+  requeue_collected();
   current_.reset();
   rest(out);
   return out;
@@ -198,24 +266,31 @@ void session_core::kill(session_effects& out) {
 session_effects session_core::stop(const stop_turn& request) {
   session_effects out;
   const auto& id = request.message_id;
-  auto named = [&](const turn_ticket& waiting) {
-    return id.empty() || waiting.event.message_id == id;
+  auto read = [&](const slot& place) {
+    return place.at == slot::step::applied && has_id(place.ticket, id);
   };
-  if (current_ && named(current_->ticket)) {
+  // A message that the turn has read is part of it.
+  if (current_
+      && (id.empty() || has_id(current_->ticket, id)
+          || std::any_of(waiting_.begin(), waiting_.end(), read))) {
     const auto& event = current_->ticket.event;
     auto target = request.target.empty() ? event.target : request.target;
     if (phase_ == session_phase::running) {
       begin_stop(out, stop_cause::user, target);
     } else if (phase_ == session_phase::materialising) {
+      close_collected(out, "stopped", true);
       close_in_place(out, event, target);
       current_.reset();
       rest(out);
     }
     return out;
   }
-  auto waiting = std::find_if(waiting_.begin(), waiting_.end(), named);
+  auto waiting =
+    std::find_if(waiting_.begin(), waiting_.end(), [&](const slot& place) {
+      return id.empty() || has_id(place.ticket, id);
+    });
   if (waiting != waiting_.end()) {
-    auto event = std::move(waiting->event);
+    auto event = std::move(waiting->ticket.event);
     waiting_.erase(waiting);
     close_in_place(out, event, request.target);
     return out;
@@ -257,7 +332,7 @@ session_effects session_core::settle_timeout(int64_t now_ms) {
   kill(out);
   out.push_back(effect::count_loss{"it did not settle after an abort"});
   conclude(out, false, {});
-  end_turn(out, now_ms);
+  end_turn(out, false, now_ms);
   return out;
 }
 
@@ -306,6 +381,122 @@ session_effects session_core::notice_delivered(uint64_t token,
   return out;
 }
 
+// -- messages for the running turn --------------------------------------------
+
+/// What fresh messages do to the running turn, in their order (decision A8).
+void session_core::decide(session_effects& out, int64_t now_ms) {
+  auto interrupts = false;
+  for (auto place = waiting_.begin(); place != waiting_.end();) {
+    if (place->at != slot::step::fresh) {
+      ++place;
+      continue;
+    }
+    const auto& event = place->ticket.event;
+    auto by_rule = !drain_ && event.origin == turn_origin::user;
+    auto mode = by_rule ? rules_.mode : queue_mode::follow_up;
+    if (mode == queue_mode::reject) {
+      refuse(out, event, false, wording::busy, now_ms);
+      place = waiting_.erase(place);
+      continue;
+    }
+    auto offered =
+      mode == queue_mode::steer && place->late && is_steerable(place->ticket);
+    // A turn that begins at any moment is offered it then.
+    if (offered && phase_ == session_phase::materialising) {
+      ++place;
+      continue;
+    }
+    place->at = slot::step::waiting;
+    interrupts = interrupts || mode == queue_mode::interrupt;
+    if (offered && phase_ == session_phase::running) {
+      place->at = slot::step::offered;
+      out.push_back(effect::offer_input{current_->run, place->ticket});
+    }
+    ++place;
+  }
+  if (interrupts)
+    supersede(out);
+}
+
+void session_core::supersede(session_effects& out) {
+  if (phase_ == session_phase::running) {
+    begin_stop(out, stop_cause::superseded, {});
+  } else if (phase_ == session_phase::materialising) {
+    const auto& event = current_->ticket.event;
+    close_collected(out, "superseded", false);
+    remember(ended_, event.message_id);
+    out.push_back(effect::record_dead{dead(event, "superseded", false)});
+    current_.reset();
+    rest(out);
+  }
+}
+
+session_effects session_core::input_settled(const std::string& run,
+                                            const std::string& message_id,
+                                            const live_input_result& result) {
+  session_effects out;
+  auto place =
+    std::find_if(waiting_.begin(), waiting_.end(), [&](const slot& other) {
+      return other.at == slot::step::offered
+             && other.ticket.event.message_id == message_id;
+    });
+  if (!is_current(run) || place == waiting_.end())
+    return out;
+  if (result.state == live_input_state::applied) {
+    place->at = slot::step::applied;
+  } else if (result.state == live_input_state::discarded
+             && is_stopped_by_user()) {
+    remember(ended_, message_id);
+    out.push_back(
+      effect::record_dead{dead(place->ticket.event, "stopped", true)});
+    waiting_.erase(place);
+  } else {
+    place->at = slot::step::waiting;
+  }
+  return out;
+}
+
+bool session_core::is_stopped_by_user() const {
+  // What came before a /new runs in the fresh session.
+  return current_->cause == stop_cause::user && !reset_wanted_;
+}
+
+void session_core::settle_slots(session_effects& out, bool produced) {
+  auto stopped = is_stopped_by_user();
+  for (auto place = waiting_.begin(); place != waiting_.end();) {
+    auto read = place->at == slot::step::applied;
+    auto held = read || place->at == slot::step::offered;
+    auto covered = read && produced && !stopped;
+    if (!covered && !(held && stopped)) {
+      place->at = slot::step::waiting;
+      ++place;
+      continue;
+    }
+    const auto& event = place->ticket.event;
+    remember(ended_, event.message_id);
+    if (stopped)
+      out.push_back(effect::record_dead{dead(event, "stopped", true)});
+    place = waiting_.erase(place);
+  }
+}
+
+void session_core::close_collected(session_effects& out, const char* why,
+                                   bool told) {
+  for (const auto& event : std::exchange(current_->ticket.collected, {})) {
+    remember(ended_, event.message_id);
+    out.push_back(effect::record_dead{dead(event, why, told)});
+  }
+}
+
+void session_core::requeue_collected() {
+  auto events = std::exchange(current_->ticket.collected, {});
+  for (auto event = events.rbegin(); event != events.rend(); ++event) {
+    slot place;
+    place.ticket.event = std::move(*event);
+    waiting_.push_front(std::move(place));
+  }
+}
+
 // -- reset --------------------------------------------------------------------
 
 session_effects session_core::reset() {
@@ -318,6 +509,7 @@ session_effects session_core::reset() {
     break;
   case session_phase::materialising: {
     auto event = std::move(current_->ticket.event);
+    requeue_collected();
     close_in_place(out, event, event.target);
     current_.reset();
     rest(out);
@@ -360,7 +552,7 @@ session_effects session_core::settled(const std::string& run,
   if (!is_current(run) || !is_active())
     return out;
   conclude(out, result.produced, wording::interrupted);
-  end_turn(out, now_ms);
+  end_turn(out, result.produced, now_ms);
   return out;
 }
 
@@ -378,7 +570,7 @@ session_effects session_core::run_failed(const std::string& run, errc why,
     out.push_back(effect::count_loss{sentence});
     conclude(out, false, wording::interrupted);
   }
-  end_turn(out, now_ms);
+  end_turn(out, false, now_ms);
   return out;
 }
 
@@ -394,7 +586,7 @@ session_effects session_core::runner_down(const std::string& why,
   if (is_active()) {
     conclude(out, false, wording::interrupted);
     out.push_back(effect::close_store{});
-    end_turn(out, now_ms);
+    end_turn(out, false, now_ms);
     return out;
   }
   out.push_back(effect::cancel_idle{});
@@ -424,9 +616,18 @@ void session_core::conclude(session_effects& out, bool produced,
   switch (current_->cause) {
   case stop_cause::user:
     // Even an answer that was produced meanwhile stays unsaid.
+    if (is_stopped_by_user())
+      close_collected(out, "stopped", true);
     out.push_back(effect::record_dead{dead(event, "stopped", true)});
     out.push_back(effect::drop_output{current_->run});
     say_stopped(out);
+    return;
+  case stop_cause::superseded:
+    if (produced)
+      return;
+    close_collected(out, "superseded", false);
+    out.push_back(effect::record_dead{dead(event, "superseded", false)});
+    out.push_back(effect::drop_output{current_->run});
     return;
   case stop_cause::shutdown:
     // The entry stays `running`; the next boot decides about it.
@@ -441,9 +642,15 @@ void session_core::conclude(session_effects& out, bool produced,
   }
 }
 
-void session_core::end_turn(session_effects& out, int64_t now_ms) {
+void session_core::end_turn(session_effects& out, bool produced,
+                            int64_t now_ms) {
   if (phase_ == session_phase::stopping)
     out.push_back(effect::cancel_settle{});
+  settle_slots(out, produced);
+  // Without an answer they have to wait again, unless they are closed.
+  if (produced)
+    current_->ticket.collected.clear();
+  requeue_collected();
   remember(ended_, current_->ticket.event.message_id);
   current_.reset();
   last_access_ms_ = now_ms;
@@ -471,9 +678,16 @@ session_effects session_core::released() {
 
 // -- other --------------------------------------------------------------------
 
-session_effects session_core::cap_known(uint32_t cap) {
-  cap_ = cap;
-  return {};
+session_effects session_core::rules_known(const queue_rules& rules,
+                                          int64_t now_ms) {
+  rules_ = rules;
+  return rules_unknown(now_ms);
+}
+
+session_effects session_core::rules_unknown(int64_t now_ms) {
+  session_effects out;
+  decide(out, now_ms);
+  return out;
 }
 
 session_effects session_core::drain(drain_phase phase) {
@@ -484,6 +698,7 @@ session_effects session_core::drain(drain_phase phase) {
   if (phase_ == session_phase::running) {
     begin_stop(out, stop_cause::shutdown, {});
   } else if (phase_ == session_phase::materialising) {
+    requeue_collected();
     current_.reset();
     rest(out);
   } else if (phase_ == session_phase::idle && *drain_ == drain_phase::close) {
@@ -505,7 +720,7 @@ bool session_core::holds(drain_phase phase) const {
 }
 
 void session_core::refuse(session_effects& out, const conversation_event& event,
-                          bool quietly, int64_t now_ms) {
+                          bool quietly, const char* sentence, int64_t now_ms) {
   auto interval = std::chrono::milliseconds{limits::refusal_notice_interval};
   auto recent =
     last_refusal_ms_ && now_ms - *last_refusal_ms_ < interval.count();
@@ -515,7 +730,7 @@ void session_core::refuse(session_effects& out, const conversation_event& event,
   if (!tell)
     return;
   last_refusal_ms_ = now_ms;
-  say(out, notice_post(event, {}, event.target, wording::refused));
+  say(out, notice_post(event, {}, event.target, sentence));
 }
 
 void session_core::say(session_effects& out, outbound operation,
@@ -533,8 +748,15 @@ bool session_core::is_active() const {
 
 size_t session_core::waiting_events() const {
   return static_cast<size_t>(
-    std::count_if(waiting_.begin(), waiting_.end(), [](const auto& ticket) {
-      return ticket.event.origin == turn_origin::event;
+    std::count_if(waiting_.begin(), waiting_.end(), [](const auto& place) {
+      return place.ticket.event.origin == turn_origin::event;
+    }));
+}
+
+size_t session_core::waiting_count() const {
+  return static_cast<size_t>(
+    std::count_if(waiting_.begin(), waiting_.end(), [](const auto& place) {
+      return place.at != slot::step::applied;
     }));
 }
 
@@ -562,7 +784,7 @@ session_snapshot session_core::snapshot() const {
   session_snapshot result;
   result.session_key = session_key_;
   result.state = to_string(phase_);
-  result.waiting = static_cast<uint32_t>(waiting_.size());
+  result.waiting = static_cast<uint32_t>(waiting_count());
   if (current_) {
     result.run = current_->run;
     result.message_id = current_->ticket.event.message_id;

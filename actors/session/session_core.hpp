@@ -17,6 +17,19 @@
 /// 3.8; decisions A5, A8, A14, A37).
 namespace bureau::session {
 
+/// What the settings say about messages that come while a turn runs.
+struct queue_rules {
+  uint32_t cap = limits::session_queue_cap;
+  queue_mode mode = queue_mode::follow_up;
+  queue_overflow overflow = queue_overflow::refuse;
+};
+
+/// Messages that one turn takes together, the first included: their ids must
+/// stay among limits::handled_messages.
+inline constexpr size_t collected_messages = limits::handled_messages / 2;
+/// Text of them; one message alone may be longer.
+inline constexpr size_t collected_bytes = 256u << 10;
+
 /// What the shell has to carry out, in order.
 namespace effect {
 
@@ -64,8 +77,14 @@ struct cancel_settle {};
 /// Call idle_timeout after limits::runner_idle_timeout.
 struct arm_idle {};
 struct cancel_idle {};
-/// Ask the settings for the queue cap; answer with cap_known.
-struct refresh_cap {};
+/// Ask the settings for the rules of the queue; answer with rules_known or
+/// rules_unknown.
+struct read_rules {};
+/// Offer a waiting message to the running turn; answer with input_settled.
+struct offer_input {
+  std::string run;
+  turn_ticket ticket;
+};
 /// Count and log that a runner had to be killed or died.
 struct count_loss {
   std::string why;
@@ -79,8 +98,8 @@ using session_effect =
                effect::kill_runner, effect::dispose_runner, effect::close_store,
                effect::reset_store, effect::record_dead, effect::drop_output,
                effect::notice, effect::arm_settle, effect::cancel_settle,
-               effect::arm_idle, effect::cancel_idle, effect::refresh_cap,
-               effect::count_loss>;
+               effect::arm_idle, effect::cancel_idle, effect::read_rules,
+               effect::offer_input, effect::count_loss>;
 
 using session_effects = std::vector<session_effect>;
 
@@ -105,6 +124,9 @@ inline constexpr const char* nothing_running = "_Nothing running._";
 inline constexpr const char* refused =
   "_Too many messages are waiting here; this one was not taken. Send it again "
   "when I have answered._";
+inline constexpr const char* busy =
+  "_I am working on another message; this one was not taken. Send it again "
+  "when I have answered._";
 inline constexpr const char* unrecorded =
   "I could not keep my answer because the disk takes nothing at the moment; "
   "your "
@@ -124,6 +146,7 @@ public:
   // -- work -------------------------------------------------------------------
 
   /// An accepted message: queued, started, or refused when the queue is full.
+  /// What it does to a running turn is decided when the rules are known.
   session_effects ticket(turn_ticket accepted, int64_t now_ms);
   session_effects run_named(std::string run);
   session_effects start_recorded(const std::string& run);
@@ -162,7 +185,13 @@ public:
 
   /// @param ref platform id of the notice; empty when it failed
   session_effects notice_delivered(uint64_t token, const std::string& ref);
-  session_effects cap_known(uint32_t cap);
+  session_effects rules_known(const queue_rules& rules, int64_t now_ms);
+  /// The settings did not say: the last rules hold.
+  session_effects rules_unknown(int64_t now_ms);
+  /// What became of a message that a run was offered.
+  session_effects input_settled(const std::string& run,
+                                const std::string& message_id,
+                                const live_input_result& result);
   session_effects drain(drain_phase phase);
   /// Whether a shutdown phase is reached.
   bool holds(drain_phase phase) const;
@@ -172,7 +201,13 @@ public:
 
 private:
   /// Why a run is being ended.
-  enum class stop_cause : uint8_t { none, user, shutdown };
+  enum class stop_cause : uint8_t {
+    none,
+    user,
+    /// A newer message takes its place (queue mode interrupt).
+    superseded,
+    shutdown,
+  };
 
   /// The turn at the head of the lane.
   struct active_turn {
@@ -193,7 +228,39 @@ private:
     std::string ref;
   };
 
+  /// A message that waits, in its place.
+  struct slot {
+    enum class step : uint8_t {
+      /// The rules have not been asked about it.
+      fresh,
+      /// It waits for a turn.
+      waiting,
+      /// The running turn was offered it.
+      offered,
+      /// The running turn has read it: its answer covers it.
+      applied,
+    };
+
+    turn_ticket ticket;
+    step at = step::waiting;
+    /// It came after the ledger had the running turn: only then it counts as
+    /// steered there.
+    bool late = false;
+  };
+
   void start_next(session_effects& out);
+  /// Takes what waits into the turn that begins, as the rules say.
+  void collect();
+  void decide(session_effects& out, int64_t now_ms);
+  void supersede(session_effects& out);
+  /// Whether the running turn is being ended for good, by its user.
+  bool is_stopped_by_user() const;
+  /// Ends what the running turn was offered.
+  void settle_slots(session_effects& out, bool produced);
+  /// Closes messages that the current turn has collected …
+  void close_collected(session_effects& out, const char* why, bool told);
+  /// … or has them wait again.
+  void requeue_collected();
   void launch(session_effects& out);
   /// What follows when no turn is at the head of the lane.
   void rest(session_effects& out);
@@ -205,16 +272,18 @@ private:
   /// Closes the books of the current turn as its end requires.
   void conclude(session_effects& out, bool produced,
                 const std::string& sentence);
-  void end_turn(session_effects& out, int64_t now_ms);
+  void end_turn(session_effects& out, bool produced, int64_t now_ms);
   void close_in_place(session_effects& out, const conversation_event& event,
                       const json_text& target);
   void refuse(session_effects& out, const conversation_event& event,
-              bool quietly, int64_t now_ms);
+              bool quietly, const char* sentence, int64_t now_ms);
   void say_stopped(session_effects& out);
   void say(session_effects& out, outbound operation, uint64_t token = 0);
   bool is_current(const std::string& run) const;
   bool is_active() const;
   size_t waiting_events() const;
+  /// Messages that need a turn of their own, as far as is known.
+  size_t waiting_count() const;
   turn_dead dead(const conversation_event& event, const char* why,
                  bool told) const;
   outbound notice_post(const conversation_event& event, const std::string& run,
@@ -224,7 +293,7 @@ private:
   std::string session_key_;
   session_phase phase_ = session_phase::absent;
   std::optional<drain_phase> drain_;
-  std::deque<turn_ticket> waiting_;
+  std::deque<slot> waiting_;
   std::optional<active_turn> current_;
   bool has_runner_ = false;
   /// Runner or store are on their way out; `released` ends it.
@@ -233,7 +302,9 @@ private:
   bool renew_ = false;
   /// A fresh file is wanted as soon as runner and store are gone.
   bool reset_wanted_ = false;
-  uint32_t cap_ = limits::session_queue_cap;
+  queue_rules rules_;
+  /// The queue ran over: the next turn takes what it can.
+  bool overflowed_ = false;
   std::optional<int64_t> last_refusal_ms_;
   std::deque<std::string> ended_;
   std::deque<std::string> early_stops_;

@@ -17,7 +17,10 @@ struct effect_name {
   std::string operator()(const effect::retry_start&) { return "retry"; }
   std::string operator()(const effect::open_runner&) { return "open"; }
   std::string operator()(const effect::start_run& x) {
-    return "run " + x.request.run;
+    auto result = "run " + x.request.run;
+    for (const auto& event : x.request.ticket.collected)
+      result += "+" + event.message_id;
+    return result;
   }
   std::string operator()(const effect::abort_run&) { return "abort"; }
   std::string operator()(const effect::kill_runner&) { return "kill"; }
@@ -41,7 +44,10 @@ struct effect_name {
   }
   std::string operator()(const effect::arm_idle&) { return "arm idle"; }
   std::string operator()(const effect::cancel_idle&) { return "cancel idle"; }
-  std::string operator()(const effect::refresh_cap&) { return "cap"; }
+  std::string operator()(const effect::read_rules&) { return "rules"; }
+  std::string operator()(const effect::offer_input& x) {
+    return "offer " + x.ticket.event.message_id + " " + x.run;
+  }
   std::string operator()(const effect::count_loss&) { return "loss"; }
 };
 
@@ -125,8 +131,9 @@ TEST_CASE("a turn is named, recorded, then run, and the runner stays") {
 TEST_CASE("messages wait in order, one run at a time") {
   lane at;
   at.running("m1");
-  CHECK(told(at.core.ticket(make_ticket("m2"), 1)) == "cap");
-  CHECK(told(at.core.ticket(make_ticket("m3"), 1)).empty());
+  CHECK(told(at.core.ticket(make_ticket("m2"), 1)) == "rules");
+  CHECK(told(at.core.ticket(make_ticket("m3"), 1)) == "rules");
+  CHECK(told(at.core.rules_unknown(1)).empty());
   CHECK(at.core.snapshot().waiting == 2);
   CHECK(told(at.core.settled("r-m1", answered(), 1)) == "cancel idle; name");
   CHECK(told(at.core.run_named("r2")) == "start m2 r2");
@@ -142,7 +149,7 @@ TEST_CASE("the same message twice is one turn") {
 
 TEST_CASE("a full queue refuses, and says so once a minute") {
   lane at;
-  at.core.cap_known(2);
+  at.core.rules_known({2}, 0);
   at.running("m1").waiting("m2").waiting("m3");
   CHECK(told(at.core.ticket(make_ticket("m4"), 0))
         == std::string{"dead m4 refused told; say post "} + wording::refused);
@@ -160,13 +167,13 @@ TEST_CASE("scheduled events have five places and are refused in silence") {
   CHECK(at.core.snapshot().waiting == 5);
   CHECK(told(at.core.ticket(scheduled("event:e@5"), 0))
         == "dead event:e@5 refused");
-  CHECK(told(at.core.ticket(make_ticket("m2"), 0)).empty());
+  CHECK(told(at.core.ticket(make_ticket("m2"), 0)) == "rules");
   CHECK(at.core.snapshot().waiting == 6);
 }
 
 TEST_CASE("a message to an idle session is never refused") {
   lane at;
-  at.core.cap_known(0);
+  at.core.rules_known({0}, 0);
   CHECK(told(at.core.ticket(make_ticket("m1"), 0)) == "name");
 }
 

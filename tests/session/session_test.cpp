@@ -9,7 +9,9 @@
 #include <caf/all.hpp>
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 using namespace bureau;
@@ -38,21 +40,29 @@ struct runner_script {
   size_t aborts = 0;
   size_t disposed = 0;
   size_t alive = 0;
+  /// Messages that were offered to a run; answered by `settle_offer`.
+  std::vector<std::string> offered;
+  std::function<void(const live_input_result&)> settle_offer;
 };
 
 using script_ptr = std::shared_ptr<runner_script>;
 
+/// The story tells it what became of an offer.
+using scripted_runner =
+  runner_actor::extend<caf::reacts_to<atom::tick, live_input_result>>;
+
 struct scripted_runner_state {
   using run_promise = caf::typed_response_promise<run_result>;
-  runner_actor::stateful_pointer<scripted_runner_state> self;
+  scripted_runner::stateful_pointer<scripted_runner_state> self;
   script_ptr script;
   kit::promise_guard<run_result> open;
+  kit::promise_guard<live_input_result> offers;
   bool deaf = false;
   bool working = false;
   static inline const char* name = "scripted_runner";
 
   explicit scripted_runner_state(
-    runner_actor::stateful_pointer<scripted_runner_state> me)
+    scripted_runner::stateful_pointer<scripted_runner_state> me)
     : self(me) {}
 
   ~scripted_runner_state() { --script->alive; }
@@ -62,16 +72,30 @@ struct scripted_runner_state {
     ++script->alive;
   }
 
-  runner_actor::behavior_type make_behavior() {
+  scripted_runner::behavior_type make_behavior() {
     return {
+      [this](atom::tick, const live_input_result& result) {
+        offers.deliver_all(result);
+      },
       [this](atom::run, const run_request& request) { return run(request); },
-      [](atom::offer, const turn_ticket&) { return live_input_result{}; },
+      [this](atom::offer, const turn_ticket& ticket) { return offer(ticket); },
       [this](atom::abort) { abort(); },
       [this](atom::dispose) {
         ++script->disposed;
         return caf::ok_atom_v;
       },
     };
+  }
+
+  caf::typed_response_promise<live_input_result>
+  offer(const turn_ticket& ticket) {
+    auto answer = self->make_response_promise<live_input_result>();
+    offers.keep(answer);
+    script->offered.push_back(ticket.event.message_id);
+    script->settle_offer = [this](const live_input_result& result) {
+      caf::anon_send(scripted_runner{self}, atom::tick_v, result);
+    };
+    return answer;
   }
 
   run_promise run(const run_request& request) {
@@ -139,6 +163,34 @@ struct gauges_state {
   }
 };
 
+/// Settings that only know the rules of the queue.
+struct queue_settings_state {
+  settings_actor::stateful_pointer<queue_settings_state> self;
+  std::shared_ptr<std::optional<run_settings>> rules;
+  static inline const char* name = "queue_settings";
+
+  explicit queue_settings_state(
+    settings_actor::stateful_pointer<queue_settings_state> me)
+    : self(me) {}
+
+  void init(std::shared_ptr<std::optional<run_settings>> shared) {
+    rules = std::move(shared);
+  }
+
+  settings_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::resolve,
+             const office_address&) -> caf::result<run_settings> {
+        if (!*rules)
+          return make_failure(errc::bad_config, "bad settings");
+        return **rules;
+      },
+      [](atom::patch, const settings_patch&) { return caf::ok_atom_v; },
+      [](atom::status) { return status_line{}; },
+    };
+  }
+};
+
 /// A session whose neighbours are all scripted.
 class session_world : public test::node_fixture {
 public:
@@ -152,12 +204,15 @@ public:
     deps.runners = [script = runner](caf::actor_system& sys,
                                      const runner_args&) {
       ++script->made;
-      return kit::spawn_stateful<runner_actor, scripted_runner_state>(sys,
-                                                                      script);
+      return kit::spawn_stateful<scripted_runner, scripted_runner_state>(
+        sys, script);
     };
     deps.stores = stores.factory();
     metrics = kit::spawn_stateful<metrics_actor, gauges_state>(*system, sums);
     deps.metrics = metrics;
+    settings =
+      kit::spawn_stateful<settings_actor, queue_settings_state>(*system, rules);
+    deps.settings = settings;
     deps.wall = wall;
     deps.chance = chance;
     subject =
@@ -169,6 +224,7 @@ public:
     self->send_exit(subject, caf::exit_reason::kill);
     self->send_exit(owner, caf::exit_reason::kill);
     self->send_exit(transport, caf::exit_reason::kill);
+    self->send_exit(settings, caf::exit_reason::kill);
     settle();
   }
 
@@ -234,7 +290,10 @@ public:
   test::memory_stores stores;
   std::shared_ptr<std::map<metric, int64_t>> sums =
     std::make_shared<std::map<metric, int64_t>>();
+  std::shared_ptr<std::optional<run_settings>> rules =
+    std::make_shared<std::optional<run_settings>>(run_settings{});
   metrics_actor metrics;
+  settings_actor settings;
   transport_actor transport;
   turn_owner_actor owner;
   session_actor subject;
@@ -501,4 +560,84 @@ TEST_CASE_FIXTURE(session_world,
   say("m2");
   CHECK(runner->runs == lines{"m1", "m2"});
   CHECK(runner->made == 2);
+}
+
+// -- messages for the running turn --------------------------------------------
+
+TEST_CASE_FIXTURE(session_world, "given steering, when a message comes, then "
+                                 "the runner is offered it and the settings of "
+                                 "that moment count") {
+  runner->moods = {run_mood::waits};
+  say("m1");
+  say("m2");
+  CHECK(runner->offered.empty());
+  (*rules)->mode = queue_mode::steer;
+  say("m3");
+  CHECK(runner->offered == lines{"m3"});
+  runner->settle_offer({live_input_state::applied, {}, "r"});
+  settle();
+  // Nobody can say what the rules are: the last ones hold.
+  rules->reset();
+  say("m4");
+  CHECK(runner->offered == lines{"m3", "m4"});
+  runner->settle_offer({live_input_state::requeue, "closed", {}});
+  settle();
+  stop();
+  // m3 belonged to the turn that was stopped.
+  CHECK(deaths() == "m1 stopped told;m3 stopped told;");
+  CHECK(runner->runs == lines{"m1", "m2", "m4"});
+}
+
+TEST_CASE_FIXTURE(session_world, "given a held message, when the session "
+                                 "ends, then nothing of it is closed") {
+  (*rules)->mode = queue_mode::steer;
+  runner->moods = {run_mood::waits};
+  say("m1");
+  say("m2");
+  CHECK(runner->offered == lines{"m2"});
+  self->send_exit(subject, caf::exit_reason::user_shutdown);
+  settle();
+  // The office gives it to the next session.
+  CHECK(ledger->dead.empty());
+  CHECK(runner->alive == 0);
+}
+
+TEST_CASE_FIXTURE(session_world, "given a held message, when its runner is "
+                                 "killed, then it runs on the next one") {
+  (*rules)->mode = queue_mode::steer;
+  runner->moods = {run_mood::deaf};
+  say("m1");
+  say("m2");
+  (*rules)->mode = queue_mode::interrupt;
+  say("m3");
+  advance(5s);
+  CHECK(deaths() == "m1 superseded;");
+  CHECK(runner->runs == lines{"m1", "m2", "m3"});
+  CHECK(runner->made == 2);
+}
+
+TEST_CASE_FIXTURE(session_world, "given interrupting, when a message comes, "
+                                 "then the turn ends without a word") {
+  (*rules)->mode = queue_mode::interrupt;
+  runner->moods = {run_mood::waits};
+  say("m1");
+  say("m2");
+  CHECK(runner->aborts == 1);
+  CHECK(deaths() == "m1 superseded;");
+  CHECK(screen->operations.empty());
+  CHECK(screen->dropped_runs == lines{ledger->started[0].run});
+  CHECK(runner->runs == lines{"m1", "m2"});
+}
+
+TEST_CASE_FIXTURE(session_world, "given collecting, when the turn ends, then "
+                                 "what waited is one turn") {
+  (*rules)->mode = queue_mode::collect;
+  runner->moods = {run_mood::waits};
+  say("m1");
+  say("m2");
+  say("m3");
+  stop();
+  CHECK(runner->runs == lines{"m1", "m2"});
+  CHECK(ledger->started.size() == 2);
+  CHECK(state() == "idle");
 }
