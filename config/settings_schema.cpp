@@ -87,13 +87,11 @@ constexpr std::array schema = {
   inert(secret_text_of("sandbox.cloudflare.token")),
   // -- conversations
   // -----------------------------------------------------------
-  inert(setting_spec{"queue.mode", choice, both, next_use, "follow-up",
-                     "follow-up|steer|collect|interrupt|reject"},
-        "follow-up"),
+  setting_spec{"queue.mode", choice, both, next_use, "follow-up",
+               "follow-up|steer|collect|interrupt|reject"},
   whole("queue.cap", both, next_use, "20", 1, 1000),
-  inert(setting_spec{"queue.overflow", choice, both, next_use, "refuse",
-                     "refuse|collect"},
-        "refuse"),
+  setting_spec{"queue.overflow", choice, both, next_use, "refuse",
+               "refuse|collect"},
   setting_spec{"output.mode", choice, both, next_use, "stream", "stream|final"},
   inert(setting_spec{"output.toolResults", choice, both, next_use, "none",
                      "none|full"},

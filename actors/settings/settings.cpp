@@ -3,10 +3,12 @@
 #include "actors/kit/promise_guard.hpp"
 #include "actors/kit/requests.hpp"
 #include "actors/kit/spawn_stateful.hpp"
+#include "actors/settings/patch_core.hpp"
 #include "actors/settings/watched_file_core.hpp"
 #include "config/readers.hpp"
 #include "messages/limits.hpp"
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -36,6 +38,18 @@ struct conversation_file {
   bool ever_looked = false;
   /// For dropping the longest unused one.
   uint64_t used = 0;
+  /// Changes written so far: a look that began before one does not count.
+  uint64_t writes = 0;
+};
+
+/// A change of a file that waits for its turn.
+struct open_change {
+  uint64_t answer = 0;
+  std::string path;
+  config::settings_file_kind kind = config::settings_file_kind::global;
+  /// Key of the conversation; empty: the global file.
+  std::string key;
+  json_text patch;
 };
 
 /// Turns the text of a file into its checked content.
@@ -43,6 +57,7 @@ template <class T>
 using parser = std::function<reading<T>(const std::string& text)>;
 
 // (resolve, office_address) -> run_settings => resolve
+// (patch, settings_patch) -> ok             => change
 // (status) -> status_line                   => describe
 struct settings_state {
   using pointer = settings_actor::stateful_pointer<settings_state>;
@@ -64,9 +79,7 @@ struct settings_state {
       [this](atom::resolve, const office_address& address) {
         return resolve(address);
       },
-      [](atom::patch, const settings_patch&) -> caf::result<caf::ok_atom> {
-        return make_failure(errc::not_ready, "settings are read only so far");
-      },
+      [this](atom::patch, const settings_patch& what) { return change(what); },
       [this](atom::status) { return describe(); },
     };
   }
@@ -218,8 +231,8 @@ struct settings_state {
     auto held = conversations.at(next.place.key);
     look_at<settings_document>(
       path, held->content, parse,
-      [this, held, next, now](const file_change& change,
-                              const caf::error& err) {
+      [this, held, next, now, writes = held->writes](const file_change& change,
+                                                     const caf::error& err) {
         for (const auto& warning : change.warnings)
           kit::log::warning(name, warning);
         if (err && !held->ever_looked)
@@ -228,8 +241,10 @@ struct settings_state {
             make_failure(code_of(err), "The settings of this conversation "
                                        "cannot be read: "
                                          + sentence_of(err)));
-        held->ever_looked = true;
-        held->looked = now;
+        if (held->writes == writes) {
+          held->ever_looked = true;
+          held->looked = now;
+        }
         answer(next);
       });
   }
@@ -253,6 +268,115 @@ struct settings_state {
     auto gone = oldest->first;
     conversations.erase(oldest);
     model_works(gone);
+  }
+
+  // -- changes, one after the other -------------------------------------------
+
+  caf::result<caf::ok_atom> change(const settings_patch& what) {
+    const auto& address = what.conversation;
+    open_change next;
+    next.patch = what.patch;
+    if (address.conversation_id.empty()) {
+      next.path = config::settings_path(args.boot->state_dir);
+    } else if (check_conversation_id(address.conversation_id)
+               != address_fault::none) {
+      return make_failure(errc::bad_identity,
+                          "The conversation id is malformed; no settings "
+                          "belong to it.");
+    } else {
+      auto place = make_office(args.boot->place(), address);
+      next.path = config::conversation_settings_path(place);
+      next.kind = config::settings_file_kind::conversation;
+      next.key = std::move(place.key);
+    }
+    if (changes.size() >= limits::config_waiting)
+      return make_failure(errc::busy, "Too many changes of settings wait; try "
+                                      "again in a moment.");
+    auto promise = self->make_response_promise<caf::ok_atom>();
+    next.answer = change_answers.keep(promise);
+    changes.push_back(std::move(next));
+    if (changes.size() == 1)
+      read_for_change();
+    return promise;
+  }
+
+  void read_for_change() {
+    file_job job;
+    job.reason = name;
+    job.op = file_op::read;
+    job.path = changes.front().path;
+    job.length = limits::config_file_bytes;
+    kit::bounded_request(self, args.files, limits::disk_timeout, atom::file_v,
+                         std::move(job))
+      .then([this](const file_outcome& found) { make_change(found.bytes); },
+            [this](const caf::error& err) {
+              auto code = code_of(err);
+              if (code == errc::not_found)
+                return make_change(std::nullopt);
+              if (code == errc::denied || code == errc::is_directory
+                  || code == errc::too_large)
+                return end_change(make_failure(
+                  errc::bad_config,
+                  config::unreadable(changes.front().path, sentence_of(err))));
+              end_change(make_failure(errc::disk, sentence_of(err)));
+            });
+  }
+
+  void make_change(std::optional<std::string_view> current) {
+    const auto& next = changes.front();
+    auto text = patched_text(current, next.patch, next.path, next.kind);
+    if (!text)
+      return end_change(text.error());
+    file_job job;
+    job.reason = name;
+    job.op = file_op::ensure_directory;
+    job.path = next.path.substr(0, next.path.rfind('/'));
+    job.mode = 0700;
+    kit::bounded_request(self, args.files, limits::disk_timeout, atom::file_v,
+                         std::move(job))
+      .then([this, bytes = std::move(*text)](
+              const file_outcome&) { write_change(bytes); },
+            [this](const caf::error& err) {
+              end_change(make_failure(errc::disk, sentence_of(err)));
+            });
+  }
+
+  void write_change(const std::string& bytes) {
+    file_job job;
+    job.reason = name;
+    job.op = file_op::write_atomic;
+    job.path = changes.front().path;
+    job.bytes = bytes;
+    job.mode = 0600;
+    kit::bounded_request(self, args.files, limits::disk_timeout, atom::file_v,
+                         std::move(job))
+      .then(
+        [this](const file_outcome&) {
+          kit::log::info(name, changes.front().path + " was changed");
+          end_change({});
+        },
+        [this](const caf::error& err) {
+          end_change(make_failure(errc::disk, sentence_of(err)));
+        });
+  }
+
+  void end_change(const caf::error& fault) {
+    auto done = std::move(changes.front());
+    changes.pop_front();
+    // Even a write that failed may have happened: the next run looks anew.
+    auto file = conversations.find(done.key);
+    if (done.key.empty()) {
+      ever_looked = false;
+    } else if (file != conversations.end()) {
+      file->second->ever_looked = false;
+      ++file->second->writes;
+    }
+    if (fault)
+      change_answers.fail(done.answer, fault);
+    else
+      change_answers.deliver(done.answer, caf::ok_atom_v);
+    if (!changes.empty())
+      read_for_change();
   }
 
   // -- the answer -------------------------------------------------------------
@@ -284,7 +408,20 @@ struct settings_state {
     result.output_mode = layered.text("output.mode");
     result.queue_cap = static_cast<uint32_t>(
       layered.integer("queue.cap").value_or(limits::session_queue_cap));
+    result.mode = mode_of(layered.text("queue.mode"));
+    result.overflow = layered.text("queue.overflow") == "collect"
+                        ? queue_overflow::collect
+                        : queue_overflow::refuse;
     answers.deliver(next.answer, std::move(result));
+  }
+
+  /// The schema lets no other words through.
+  static queue_mode mode_of(std::string_view word) {
+    for (auto mode : {queue_mode::steer, queue_mode::collect,
+                      queue_mode::interrupt, queue_mode::reject})
+      if (to_string(mode) == word)
+        return mode;
+    return queue_mode::follow_up;
   }
 
   /// Caps of an interactive run: only what somebody set.
@@ -453,6 +590,9 @@ struct settings_state {
   size_t open_looks = 0;
   std::vector<ticket> waiting;
   kit::promise_guard<run_settings> answers;
+  /// The first one is under way.
+  std::deque<open_change> changes;
+  kit::promise_guard<caf::ok_atom> change_answers;
   std::map<std::string, std::shared_ptr<conversation_file>> conversations;
   uint64_t uses = 0;
   uint64_t reloads = 0;

@@ -25,10 +25,11 @@ struct settings_args {
 };
 
 /// Spawns the one reader of settings.json, models.json and auth.json at run
-/// time. When a run asks, each file is looked at, at most once in
-/// limits::config_look_interval, and read when it changed. A global file that
-/// turns bad keeps its last good content, with one warning and a degraded node;
-/// a bad file of a conversation fails the runs of that conversation only.
+/// time, and the one writer of settings.json. When a run asks, each file is
+/// looked at, at most once in limits::config_look_interval, and read when it
+/// changed. A global file that turns bad keeps its last good content, with one
+/// warning and a degraded node; a bad file of a conversation fails the runs of
+/// that conversation only.
 settings_actor spawn_settings(caf::actor_system& system, settings_args args);
 
 } // namespace bureau::settings

@@ -148,23 +148,31 @@ TEST_CASE("a key of the node has no effect in the file of a conversation") {
 }
 
 TEST_CASE("a setting that this version does nothing with is warned about") {
-  auto result = read(R"({"queue":{"mode":"follow-up","overflow":"collect"},
+  auto result =
+    read(R"({"queue":{"mode":"steer"},"slack":{"replyMode":"thread"},
  "budget":{"officeDaily":{"maxTokens":5},"run":{"maxTokens":5}},
  "autoReply":{"enabled":false},"mcp":{"servers":{}}})");
   REQUIRE(result);
   REQUIRE(result.warnings.size() == 3);
   CHECK(result.warnings[0]
-        == "/s/settings.json:1:41: the setting /queue/overflow is accepted but "
-           "has no effect in this version. Remove it, or do not rely on it.");
+        == "/s/settings.json:1:48: the setting /slack/replyMode is accepted "
+           "but has no effect in this version. Remove it, or do not rely on "
+           "it.");
   CHECK(result.warnings[1].starts_with(
     "/s/settings.json:2:39: the setting /budget/officeDaily/maxTokens is "
     "accepted but has no effect"));
   CHECK(result.warnings[2].find("/mcp/servers") != std::string::npos);
   // One in the file of a conversation as well, and a list of fallbacks.
-  CHECK(read(R"({"queue":{"mode":"steer"},"llm":{"fallbacks":[]}})",
+  CHECK(read(R"({"packages":["a"],"llm":{"fallbacks":[]}})",
              settings_file_kind::conversation)
           .warnings.size()
         == 2);
+  for (auto mode : {"steer", "collect", "interrupt", "reject"}) {
+    CAPTURE(mode);
+    auto text = std::string{R"({"queue":{"mode":")"} + mode
+                + R"(","overflow":"collect"}})";
+    CHECK(read(text).warnings.empty());
+  }
 }
 
 TEST_CASE("keys in the settings belong to built-in providers") {

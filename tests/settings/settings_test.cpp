@@ -540,3 +540,149 @@ TEST_CASE_FIXTURE(settings_story, "no key is ever logged or told") {
     CHECK(reason.find("TOPSECRET") == std::string::npos);
   CHECK(caf::deep_to_string(last).find("TOPSECRET") == std::string::npos);
 }
+
+// -- changes ------------------------------------------------------------------
+
+namespace {
+
+/// What became of a change: "ok", or the code and sentence of its error.
+std::string changed(settings_story& story, const office_address& address,
+                    const std::string& patch) {
+  std::string result;
+  story.ask(
+    story.settings, [&](caf::ok_atom) { result = "ok"; },
+    [&](const caf::error& err) {
+      result = to_string(code_of(err)) + ": " + sentence_of(err);
+    },
+    atom::patch_v, settings_patch{address, json_text{patch}});
+  return result;
+}
+
+std::string content(settings_story& story, const std::string& name) {
+  return get_file(story.dir / name);
+}
+
+} // namespace
+
+TEST_CASE_FIXTURE(settings_story, "the rules of the queue come from the "
+                                  "settings") {
+  put("settings.json", R"({"queue":{"mode":"collect","overflow":"collect"}})");
+  put(file_of(ann), R"({"queue":{"mode":"interrupt"}})");
+  start();
+  model_of(ann);
+  CHECK(last.mode == queue_mode::interrupt);
+  CHECK(last.overflow == queue_overflow::collect);
+  model_of(bob);
+  CHECK(last.mode == queue_mode::collect);
+  CHECK(times_logged("no effect") == 0);
+}
+
+TEST_CASE_FIXTURE(settings_story, "a change is in force at once and only "
+                                  "there") {
+  start();
+  model_of(ann);
+  CHECK(last.mode == queue_mode::follow_up);
+  CHECK(changed(*this, ann, R"({"queue":{"mode":"steer"}})") == "ok");
+  model_of(ann);
+  CHECK(last.mode == queue_mode::steer);
+  model_of(bob);
+  CHECK(last.mode == queue_mode::follow_up);
+  CHECK(content(*this, file_of(ann))
+        == "{\n  \"queue\": {\n    \"mode\": \"steer\"\n  }\n}\n");
+  struct stat facts = {};
+  REQUIRE(::stat((dir / file_of(ann)).c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 07777) == 0600);
+}
+
+TEST_CASE_FIXTURE(settings_story, "a change keeps what it does not name, and "
+                                  "null removes") {
+  put(file_of(ann), R"({"queue":{"mode":"steer","cap":3},"mine":[1]})");
+  start();
+  CHECK(changed(*this, ann, R"({"queue":{"mode":null,"overflow":"collect"}})")
+        == "ok");
+  model_of(ann);
+  CHECK(last.mode == queue_mode::follow_up);
+  CHECK(last.queue_cap == 3);
+  CHECK(last.overflow == queue_overflow::collect);
+  CHECK(content(*this, file_of(ann)).find("mine") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(settings_story, "the global file can be changed") {
+  start();
+  model_of(bob);
+  CHECK(changed(*this, {}, R"({"queue":{"cap":4}})") == "ok");
+  model_of(bob);
+  CHECK(last.queue_cap == 4);
+}
+
+TEST_CASE_FIXTURE(settings_story, "what must not be changed stays as it is") {
+  struct row {
+    const char* name;
+    const char* before;
+    const char* patch;
+    const char* want;
+  };
+  const row rows[] = {
+    {"no JSON", "{\n  \"queue\": }", R"({"queue":{"mode":"steer"}})",
+     "settings.json:2:12: "},
+    {"wrong shape", "{\"queue\": 5}", R"({"queue":{"mode":"steer"}})",
+     "settings.json:1:11: "},
+    {"the result would be wrong", "{}", R"({"queue":{"mode":"loud"}})",
+     "bad_config: The change would not be valid: "},
+    {"half a model", "{}", R"({"llm":{"model":"big"}})",
+     "bad_config: The change would not be valid: "},
+    {"no object", "{}", "[]", "bad_request: "},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    put(file_of(ann), "{}");
+    if (settings == nullptr)
+      start();
+    put(file_of(ann), row.before);
+    auto end = changed(*this, ann, row.patch);
+    CAPTURE(end);
+    CHECK(end.find(row.want) != std::string::npos);
+    CHECK(end.starts_with("bad_"));
+    CHECK(content(*this, file_of(ann)) == row.before);
+  }
+}
+
+TEST_CASE_FIXTURE(settings_story,
+                  "a disk that takes no change is told, and the "
+                  "next change goes on") {
+  start();
+  // Reading, the directory, then the write.
+  probe->failures = {{}, {}, make_failure(errc::disk, "no space")};
+  CHECK(changed(*this, ann, R"({"queue":{"mode":"steer"}})")
+        == "disk: no space");
+  CHECK(changed(*this, ann, R"({"queue":{"mode":"collect"}})") == "ok");
+  model_of(ann);
+  CHECK(last.mode == queue_mode::collect);
+}
+
+TEST_CASE_FIXTURE(settings_story, "changes that come together are both kept") {
+  start();
+  auto first =
+    self->request(settings, caf::infinite, atom::patch_v,
+                  settings_patch{ann, json_text{R"({"queue":{"cap":2}})"}});
+  auto second = self->request(
+    settings, caf::infinite, atom::patch_v,
+    settings_patch{ann, json_text{R"({"queue":{"mode":"steer"}})"}});
+  settle();
+  auto done = 0;
+  first.receive([&](caf::ok_atom) { ++done; },
+                [](const caf::error& err) { FAIL(sentence_of(err)); });
+  second.receive([&](caf::ok_atom) { ++done; },
+                 [](const caf::error& err) { FAIL(sentence_of(err)); });
+  CHECK(done == 2);
+  model_of(ann);
+  CHECK(last.queue_cap == 2);
+  CHECK(last.mode == queue_mode::steer);
+}
+
+TEST_CASE_FIXTURE(settings_story, "a malformed conversation has no settings to "
+                                  "change") {
+  start();
+  CHECK(changed(*this, {platform_id::console, "a\nb"}, "{}")
+          .starts_with("bad_identity"));
+}
