@@ -34,7 +34,7 @@ session_tree::opened session_tree::loader::run() {
     auto lines =
       static_cast<size_t>(std::count(content.begin(), content.end(), '\n') + 1);
     tree_.nodes_.reserve(lines);
-    tree_.index_.reserve(lines);
+    tree_.index_.reserve(lines, tree_.nodes_);
     pending_.reserve(lines);
   }
   auto end_of_content =
@@ -149,7 +149,7 @@ bool session_tree::loader::take_record(std::string_view line,
     return refuse("a second session header");
   if (!facts.id || facts.id->empty())
     return refuse("the entry has no id");
-  if (tree_.index_.find(*facts.id) != tree_.index_.end())
+  if (tree_.find(*facts.id) != none)
     return refuse("the id of the entry was given before");
   auto node = tree_.add(line, facts);
   pending_record record;

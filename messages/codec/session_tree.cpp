@@ -4,6 +4,7 @@
 #include "messages/codec/session_loader.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <utility>
 
@@ -54,9 +55,49 @@ session_tree::opened session_tree::open(std::string text,
   return loader{std::move(text), origin, how}.run();
 }
 
+// -- ids ----------------------------------------------------------------------
+
+void session_tree::id_index::reserve(size_t count,
+                                     const std::vector<session_node>& nodes) {
+  constexpr size_t least = 16;
+  auto size = std::bit_ceil(std::max(count * 2, least));
+  if (size <= slots_.size())
+    return;
+  slots_.assign(size, none);
+  for (uint32_t node = 0; node < nodes.size(); ++node)
+    put(node, nodes);
+}
+
+uint32_t session_tree::id_index::find(
+  std::string_view id, const std::vector<session_node>& nodes) const {
+  return slots_.empty() ? none : slots_[place_of(id, nodes)];
+}
+
+void session_tree::id_index::add_last(const std::vector<session_node>& nodes) {
+  if (nodes.size() * 2 > slots_.size())
+    return reserve(nodes.size(), nodes);
+  put(static_cast<uint32_t>(nodes.size() - 1), nodes);
+}
+
+void session_tree::id_index::put(uint32_t node,
+                                 const std::vector<session_node>& nodes) {
+  slots_[place_of(nodes[node].id, nodes)] = node;
+}
+
+/// Slot that holds the id, or the free one that it would go to.
+size_t session_tree::id_index::place_of(
+  std::string_view id, const std::vector<session_node>& nodes) const {
+  auto mask = slots_.size() - 1;
+  auto place = std::hash<std::string_view>{}(id)&mask;
+  while (slots_[place] != none && nodes[slots_[place]].id != id)
+    place = (place + 1) & mask;
+  return place;
+}
+
+// -- facts --------------------------------------------------------------------
+
 uint32_t session_tree::find(std::string_view id) const {
-  auto found = index_.find(id);
-  return found != index_.end() ? found->second : none;
+  return index_.find(id, nodes_);
 }
 
 std::string_view session_tree::leaf() const {
@@ -95,7 +136,7 @@ uint32_t session_tree::add(std::string_view line, const scanned_line& facts) {
   node.from_history = facts.from_history;
   auto position = static_cast<uint32_t>(nodes_.size());
   nodes_.push_back(node);
-  index_.emplace(node.id, position);
+  index_.add_last(nodes_);
   return position;
 }
 

@@ -13,7 +13,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace bureau {
@@ -183,6 +182,25 @@ public:
 private:
   class loader;
 
+  /// Nodes by id, as numbers in an open table: a map would take ten times as
+  /// much for the long sessions.
+  class id_index {
+  public:
+    void reserve(size_t count, const std::vector<session_node>& nodes);
+    uint32_t find(std::string_view id,
+                  const std::vector<session_node>& nodes) const;
+    /// @pre the id of the last node is in no other
+    void add_last(const std::vector<session_node>& nodes);
+
+  private:
+    void put(uint32_t node, const std::vector<session_node>& nodes);
+    size_t place_of(std::string_view id,
+                    const std::vector<session_node>& nodes) const;
+
+    /// A power of two; at most half of it is taken.
+    std::vector<uint32_t> slots_;
+  };
+
   session_tree() = default;
 
   uint32_t add(std::string_view line, const scanned_line& facts);
@@ -201,7 +219,7 @@ private:
   /// Lines that came later, and ids with escapes.
   std::deque<std::string> added_;
   std::vector<session_node> nodes_;
-  std::unordered_map<std::string_view, uint32_t> index_;
+  id_index index_;
   uint32_t leaf_ = none;
   bool on_disk_ = false;
   bool rewrite_ = false;

@@ -64,6 +64,15 @@ transcript_message message_at(size_t number, size_t bytes) {
   return result;
 }
 
+/// Eight hexadecimal digits, as a store gives them; each once.
+std::string entry_id(size_t number) {
+  char text[9];
+  // An odd factor reaches every 32-bit number once.
+  std::snprintf(text, sizeof text, "%08x",
+                static_cast<uint32_t>(number) * 2'654'435'761u);
+  return text;
+}
+
 /// @param compacted a compaction near the end keeps the last 1000 entries
 std::string generate(size_t entries, size_t bytes, bool compacted) {
   counter_entropy chance;
@@ -87,7 +96,7 @@ std::string generate(size_t entries, size_t bytes, bool compacted) {
     } else {
       entry.message = message_at(i, text_bytes);
     }
-    auto id = random_hex(chance, 8) + random_hex(chance, 8);
+    auto id = entry_id(i);
     file += print_session_entry(entry, id, parent, 1'767'225'600'000);
     file += '\n';
     parent = id;
