@@ -51,13 +51,25 @@ void runner_state::init(runner_deps deps, runner_args args) {
 full_runner_actor::behavior_type runner_state::make_behavior() {
   return {
     [this](atom::run, const run_request& request) { return on_run(request); },
-    [](atom::offer, const turn_ticket&) {
-      return live_input_result{
-        live_input_state::unavailable, "unsupported", {}};
-    },
+    [this](atom::offer, const turn_ticket& ticket) { return on_offer(ticket); },
     [this](atom::abort) { on_abort(); },
     [this](atom::dispose) { return on_dispose(); },
     [this](atom::event, const harness_event& event) { on_event(event); },
+    [this](atom::run, turn_started& fact) {
+      return self_->delegate(args_.owner, atom::run_v, std::move(fact));
+    },
+    [this](atom::produced, turn_produced& fact) {
+      return on_produced(std::move(fact));
+    },
+    [this](atom::failed, turn_dead& fact) {
+      return self_->delegate(args_.owner, atom::failed_v, std::move(fact));
+    },
+    [this](atom::notice, posted_notice& fact) {
+      self_->send(args_.owner, atom::notice_v, std::move(fact));
+    },
+    [this](atom::settled, session_snapshot& fact) {
+      self_->send(args_.owner, atom::settled_v, std::move(fact));
+    },
   };
 }
 
@@ -80,6 +92,8 @@ runner_state::run_promise runner_state::on_run(const run_request& request) {
   active_->promise = results_.keep(promise);
   active_->number = ++runs_;
   active_->began = self_->clock().now();
+  for (const auto& event : request.ticket.collected)
+    active_->covers.push_back(event.message_id);
   count(metric::runs_started, {platform()});
   learn_transport();
   return promise;
@@ -185,6 +199,7 @@ void runner_state::give_up(std::string sentence, errc why) {
 
 void runner_state::finish(final_answer answer) {
   active_->at = stage::finishing;
+  settle_early({live_input_state::requeue, "failed", {}});
   active_->answer = std::move(answer);
   ensure_responder();
   ask_responder();
@@ -219,6 +234,7 @@ void runner_state::ask_responder() {
 
 void runner_state::dismiss() {
   active_->at = stage::dismissing;
+  settle_early({live_input_state::discarded, "cancelled", {}});
   active_->result.stop = stop_reason::aborted;
   if (!active_->responder) {
     settle();
@@ -277,9 +293,11 @@ void runner_state::ensure_responder() {
   const auto& ticket = active_->request.ticket;
   responder_args args;
   args.event = ticket.event;
+  if (!ticket.collected.empty())
+    args.event.target = ticket.collected.back().target;
   args.run = active_->request.run;
   args.provisional = ticket.provisional;
-  args.owner = args_.owner;
+  args.owner = full_runner_actor{self_};
   args.transport = args_.transport;
   args.info = transport_;
   if (active_->settings.output_mode == "final")

@@ -217,7 +217,7 @@ void runner_state::read_global_memory() {
 void runner_state::load_attachment(size_t index) {
   const auto& attachments = active_->request.ticket.event.attachments;
   if (index == attachments.size()) {
-    start_prompt();
+    record_collected();
     return;
   }
   const auto& item = attachments[index];
@@ -272,14 +272,10 @@ void runner_state::start_prompt() {
   inputs.layout = run.settings.layout;
   for (const auto& tool : tools_)
     inputs.tools.push_back(tool.definition);
-  auto sent_ms = ticket.event.sent_ms;
-  payload_clock clock;
-  clock.time_ms = sent_ms > 0 ? sent_ms : deps_.wall->now_ms();
-  clock.offset_minutes = deps_.wall->offset_minutes(clock.time_ms);
   prompt_request request;
   request.run = run.request.run;
   request.message_id = ticket.event.message_id;
-  request.text = user_payload(ticket.event, clock, run.listed);
+  request.text = prompt_text();
   request.images = std::move(run.images);
   request.system_prompt = system_prompt(inputs);
   request.choice = run.settings.choice;
@@ -313,6 +309,7 @@ void runner_state::start_prompt() {
         if (is_at(number, stage::prompting))
           prompt_failed(reason);
       });
+  pass_on_early();
 }
 
 } // namespace bureau::runner

@@ -3,6 +3,7 @@
 #include "actors/kit/generation_timer.hpp"
 #include "actors/kit/promise_guard.hpp"
 #include "actors/kit/requests.hpp"
+#include "actors/runner/payload_core.hpp"
 #include "actors/runner/prompt_core.hpp"
 #include "actors/runner/run_output_core.hpp"
 #include "actors/runner/runner.hpp"
@@ -14,14 +15,21 @@
 
 namespace bureau::runner {
 
-/// What the runner is, seen from inside: it also listens to its harness.
-using full_runner_actor = runner_actor::extend_with<harness_listener_actor>;
+/// What the runner is, seen from inside: it also listens to its harness, and
+/// stands for the turn owner in front of its responders, because it alone knows
+/// which messages an answer covers.
+using full_runner_actor = runner_actor::extend_with<
+  harness_listener_actor>::extend_with<turn_owner_actor>;
 
 /// Handlers:
 ///   (run, run_request)      → run_result => on_run
+///   (offer, turn_ticket)    → live_input_result => on_offer
 ///   (abort)                 => on_abort
 ///   (dispose)               → ok => on_dispose
 ///   (event, harness_event)  => on_event
+///   (produced, turn_produced) → ok => on_produced
+///   (run, turn_started), (failed, turn_dead), (notice, posted_notice),
+///   (settled, session_snapshot) go to the owner as they are
 class runner_state {
 public:
   using pointer = full_runner_actor::stateful_pointer<runner_state>;
@@ -49,6 +57,12 @@ private:
     dismissing,
   };
 
+  /// A message that is offered to the run.
+  struct waiting_offer {
+    uint64_t promise = 0;
+    turn_ticket ticket;
+  };
+
   /// The run under way.
   struct active_run {
     run_request request;
@@ -69,6 +83,10 @@ private:
     bool resume = false;
     final_answer answer;
     run_result result;
+    /// Offers that came before the harness worked.
+    std::vector<waiting_offer> early;
+    /// Messages that the answer covers: collected, then those that were read.
+    std::vector<std::string> covers;
   };
 
   // -- handlers (runner.cpp) --------------------------------------------------
@@ -92,6 +110,18 @@ private:
   void read_global_memory();
   void load_attachment(size_t index);
   void start_prompt();
+
+  // -- messages that share a turn (runner_offer.cpp) --------------------------
+
+  caf::result<live_input_result> on_offer(const turn_ticket& ticket);
+  void pass_on(const waiting_offer& offer);
+  void pass_on_early();
+  /// Answers the offers that no harness has seen.
+  void settle_early(const live_input_result& result);
+  void record_collected();
+  std::string prompt_text() const;
+  payload_clock clock_of(const conversation_event& event) const;
+  caf::result<caf::ok_atom> on_produced(turn_produced fact);
 
   // -- the end of a run (runner.cpp) ------------------------------------------
 
@@ -163,6 +193,7 @@ private:
   std::optional<active_run> active_;
   uint64_t runs_ = 0;
   kit::promise_guard<run_result> results_;
+  kit::promise_guard<live_input_result> offers_;
   bool disposing_ = false;
   kit::promise_guard<caf::ok_atom> disposals_;
   kit::generation_timer force_timer_;

@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <optional>
 #include <utility>
 
 using namespace bureau;
@@ -121,6 +122,11 @@ struct harness_script {
   /// Prompts that were told to end, however often.
   size_t aborts = 0;
   size_t disposed = 0;
+  std::vector<live_input> offered;
+  /// Answer to an offer; without one it waits for the end of the harness.
+  std::optional<live_input_result> offer_answer;
+  /// The prompt is answered behind the offer.
+  bool answers_after_offer = false;
 };
 
 struct scripted_harness_state {
@@ -129,6 +135,7 @@ struct scripted_harness_state {
   std::shared_ptr<harness_script> script;
   harness_args args;
   kit::promise_guard<prompt_outcome> open;
+  kit::promise_guard<live_input_result> offers;
   bool deaf = false;
   bool working = false;
   static inline const char* name = "scripted_harness";
@@ -150,13 +157,26 @@ struct scripted_harness_state {
       [this](atom::prompt, const prompt_request& request) {
         return prompt(request);
       },
-      [](atom::offer, const live_input&) { return live_input_result{}; },
+      [this](atom::offer, const live_input& input) { return offer(input); },
       [this](atom::abort) { abort(); },
       [this](atom::dispose) {
         ++script->disposed;
         return caf::ok_atom_v;
       },
     };
+  }
+
+  caf::typed_response_promise<live_input_result>
+  offer(const live_input& input) {
+    script->offered.push_back(input);
+    auto answer = self->make_response_promise<live_input_result>();
+    if (script->offer_answer)
+      answer.deliver(*script->offer_answer);
+    else
+      offers.keep(answer);
+    if (script->answers_after_offer)
+      open.deliver_all(script->outcome);
+    return answer;
   }
 
   promise prompt(const prompt_request& request) {
@@ -345,6 +365,24 @@ public:
   void abort() {
     self->send<caf::message_priority::high>(subject, atom::abort_v);
     settle();
+  }
+
+  /// Offers a message; its settlement as words, once it is known.
+  std::shared_ptr<std::string> offer(turn_ticket ticket) {
+    auto result = std::make_shared<std::string>();
+    system->spawn(
+      [this, result, ticket](caf::event_based_actor* me, int) -> caf::behavior {
+        me->request(subject, caf::infinite, atom::offer_v, ticket)
+          .then(
+            [result](const live_input_result& value) {
+              *result = to_string(value.state) + " " + value.reason;
+            },
+            [result](const caf::error&) { *result = "error"; });
+        return {[](int) {
+        }};
+      },
+      0);
+    return result;
   }
 
   std::string produced() const {
@@ -764,4 +802,165 @@ TEST_CASE_FIXTURE(runner_world, "a transport that is gone costs no answer") {
   CHECK(done->result.produced);
   CHECK(produced() == "m1='4';");
   CHECK(screen->operations.empty());
+}
+
+// -- messages that share a turn -----------------------------------------------
+
+TEST_CASE_FIXTURE(runner_world, "a message that the run has read is covered by "
+                                "its answer") {
+  harness->moods = {harness_mood::waits};
+  harness->offer_answer = {live_input_state::applied, {}, "run-m1"};
+  harness->answers_after_offer = true;
+  auto done = run(make_ticket("m1"));
+  auto ticket = make_ticket("m2", "and blue");
+  ticket.event.sent_ms = 0;
+  auto told = offer(ticket);
+  settle();
+  CHECK(*told == "applied ");
+  CHECK(done->result.produced);
+  REQUIRE(harness->offered.size() == 1);
+  const auto& input = harness->offered[0];
+  CHECK(input.id == "m2");
+  CHECK(input.typed == "and blue");
+  CHECK(input.text.ends_with("[ann]: and blue"));
+  CHECK(input.text.starts_with("["));
+  CHECK(input.received_ms == wall->now_ms());
+  REQUIRE(ledger->produced.size() == 1);
+  CHECK(ledger->produced[0].covers == lines{"m2"});
+  // The next run covers nothing.
+  run(make_ticket("m3"));
+  CHECK(ledger->produced[1].covers.empty());
+}
+
+TEST_CASE_FIXTURE(runner_world, "a message that the run gave back is not "
+                                "covered") {
+  harness->moods = {harness_mood::waits};
+  harness->offer_answer = {live_input_state::requeue, "closed", {}};
+  harness->answers_after_offer = true;
+  run(make_ticket("m1"));
+  auto told = offer(make_ticket("m2"));
+  settle();
+  CHECK(*told == "requeue closed");
+  REQUIRE(ledger->produced.size() == 1);
+  CHECK(ledger->produced[0].covers.empty());
+}
+
+TEST_CASE_FIXTURE(runner_world, "without a run nothing is taken") {
+  auto told = offer(make_ticket("m2"));
+  settle();
+  CHECK(*told == "unavailable inactive");
+  CHECK(harness->made == 0);
+}
+
+TEST_CASE_FIXTURE(runner_world,
+                  "a message that comes while the run is prepared "
+                  "waits for the harness") {
+  harness->moods = {harness_mood::waits};
+  harness->offer_answer = {live_input_state::applied, {}, "run-m1"};
+  harness->answers_after_offer = true;
+  ask_run(make_ticket("m1"));
+  auto told = offer(make_ticket("m2"));
+  settle();
+  CHECK(*told == "applied ");
+  REQUIRE(ledger->produced.size() == 1);
+  CHECK(ledger->produced[0].covers == lines{"m2"});
+}
+
+TEST_CASE_FIXTURE(runner_world,
+                  "a run that ends before its harness works gives "
+                  "back what it was offered") {
+  SUBCASE("its settings are bad") {
+    settings->failure = make_failure(errc::bad_config, "Repair it.");
+    ask_run(make_ticket("m1"));
+    auto told = offer(make_ticket("m2"));
+    settle();
+    CHECK(*told == "requeue failed");
+    CHECK(ledger->produced[0].covers.empty());
+  }
+  SUBCASE("it is stopped") {
+    settings->mute = true;
+    ask_run(make_ticket("m1"));
+    auto told = offer(make_ticket("m2"));
+    settle();
+    CHECK(told->empty());
+    abort();
+    CHECK(*told == "discarded cancelled");
+  }
+}
+
+TEST_CASE_FIXTURE(runner_world, "a pipe is not steered") {
+  screen->info.streaming = false;
+  harness->moods = {harness_mood::waits};
+  run(make_ticket("m1"));
+  auto told = offer(make_ticket("m2"));
+  settle();
+  CHECK(*told == "unavailable unsupported");
+  CHECK(harness->offered.empty());
+}
+
+TEST_CASE_FIXTURE(runner_world, "an offer is answered when harness or runner "
+                                "die") {
+  harness->moods = {harness_mood::waits};
+  run(make_ticket("m1"));
+  auto told = offer(make_ticket("m2"));
+  settle();
+  CHECK(told->empty());
+  SUBCASE("runner") {
+    self->send_exit(subject, caf::exit_reason::kill);
+    settle();
+    CHECK(*told == "error");
+  }
+  SUBCASE("stopped run") {
+    harness->offer_answer = {live_input_state::discarded, "cancelled", {}};
+    auto second = offer(make_ticket("m3"));
+    settle();
+    abort();
+    CHECK(*second == "discarded cancelled");
+    // A run that is being ended takes no more.
+    auto third = offer(make_ticket("m4"));
+    settle();
+    CHECK(*third == "unavailable inactive");
+  }
+}
+
+TEST_CASE_FIXTURE(runner_world,
+                  "a turn of several messages is one prompt with a "
+                  "line for each") {
+  auto ticket = make_ticket("m1", "red");
+  for (auto id : {"m2", "m3"}) {
+    auto more = make_ticket(id, std::string{"paint "} + id).event;
+    more.target = json_text{std::string{R"({"to":")"} + id + "\"}"};
+    ticket.collected.push_back(more);
+  }
+  harness->events = {text_event("4")};
+  auto done = run(ticket);
+  REQUIRE(done->done);
+  REQUIRE(harness->prompts.size() == 1);
+  CHECK(harness->prompts[0].message_id == "m1");
+  CHECK(harness->prompts[0].text
+        == "[2026-01-01 00:00:00+00:00] [ann]: red\n"
+           "[2026-01-01 00:00:00+00:00] [ann]: paint m2\n"
+           "[2026-01-01 00:00:00+00:00] [ann]: paint m3");
+  REQUIRE(ledger->produced.size() == 1);
+  CHECK(ledger->produced[0].message_id == "m1");
+  CHECK(ledger->produced[0].covers == lines{"m2", "m3"});
+  REQUIRE(!screen->operations.empty());
+  CHECK(screen->operations[0].target.text == R"({"to":"m3"})");
+  // The history knows all of them; the harness adds the first one's cause.
+  CHECK(session->opens == lines{"m1"});
+  REQUIRE(session->entries.size() == 2);
+  CHECK(session->entries[0].custom_type == "mikan.run_cause");
+  CHECK(session->entries[1].fields.text == R"({"messageId":"m3"})");
+}
+
+TEST_CASE_FIXTURE(runner_world,
+                  "a turn of several messages whose session takes "
+                  "nothing is told in one sentence") {
+  session->open_failure = errc::corrupt;
+  auto ticket = make_ticket("m1");
+  ticket.collected.push_back(make_ticket("m2").event);
+  auto done = run(ticket);
+  CHECK(done->result.error_class == "corrupt");
+  CHECK(harness->prompts.empty());
+  CHECK(ledger->produced[0].covers == lines{"m2"});
 }
