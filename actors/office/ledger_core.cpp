@@ -201,6 +201,8 @@ void ledger_core::take(ledger_entry& entry, const ledger_record& record,
     break;
   case ledger_state::sending:
     entry.part = record.part;
+    if (!record.target.empty())
+      entry.event.target = record.target;
     entry.of = record.of;
     entry.op = record.op;
     entry.ref = record.ref;
@@ -294,9 +296,7 @@ ledger_core::closing_notes(const ledger_entry& answer) const {
     ledger_record record;
     record.id = id;
     record.state = ledger_state::sent;
-    // What came while the run was under way was steered into it; the rest was
-    // collected into its prompt.
-    record.note = covered->order >= answer.run_order ? "steered" : "collected";
+    record.note = is_collected(answer, *covered) ? "collected" : "steered";
     result.push_back(std::move(record));
   }
   return result;
@@ -308,6 +308,21 @@ boot_step ledger_core::after_restart(const ledger_entry& entry,
   case ledger_state::accepted:
     for (auto& [order, other] : open_)
       if (other.produced_ms != 0
+// What came while the run was under way was steered into it.
+bool ledger_core::is_collected(const ledger_entry& answer,
+                               const ledger_entry& covered) {
+  return covered.order < answer.run_order;
+}
+
+json_text ledger_core::reply_target(
+  const ledger_entry& answer, const std::vector<std::string>& covers) const {
+  auto result = answer.event.target;
+  for (const auto& id : covers)
+    if (auto covered = find(id); covered && is_collected(answer, *covered))
+      result = covered->event.target;
+  return result;
+}
+
           && std::find(other.covers.begin(), other.covers.end(), entry.id)
                != other.covers.end())
         return boot_step::wait;

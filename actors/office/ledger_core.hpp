@@ -141,6 +141,11 @@ public:
   // -- restart ----------------------------------------------------------------
 
   /// @param platform_dedupes the platform drops a repeated post by its nonce
+  /// Where an answer goes: to the last message that its prompt was collected
+  /// from, else to the one that caused it.
+  json_text reply_target(const ledger_entry& answer,
+                         const std::vector<std::string>& covers) const;
+
   boot_step after_restart(const ledger_entry& entry,
                           bool platform_dedupes) const;
 
@@ -169,6 +174,9 @@ private:
 
   office_address place_;
   uint64_t next_order_ = 1;
+  /// Whether a message was there when the run began, and is in its prompt.
+  static bool is_collected(const ledger_entry& answer,
+                           const ledger_entry& covered);
   std::map<uint64_t, ledger_entry> open_;
   std::unordered_map<std::string, uint64_t> orders_;
   id_window closed_;

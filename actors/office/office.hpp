@@ -23,6 +23,8 @@ struct office_deps {
   metrics_actor metrics;
   session_factory sessions;
   session_store_factory stores;
+  /// Asked and changed by the command /queue; may be empty: it says so.
+  settings_actor settings;
   std::shared_ptr<const wall_clock> wall;
   intake_bounds intake;
   /// What is to be tidied up when an office goes to sleep; may be empty.

@@ -252,9 +252,7 @@ std::vector<std::string> office_state::keys_with_turns() const {
   auto open = core_->open();
   for (auto item = open.rbegin(); item != open.rend(); ++item) {
     const auto& entry = **item;
-    if (entry.state == ledger_state::running
-        || (entry.state == ledger_state::accepted
-            && core_->after_restart(entry, false) == boot_step::requeue))
+    if (entry.state == ledger_state::running || is_waiting(entry))
       add(entry.event.session_key);
   }
   return keys;
@@ -270,7 +268,7 @@ std::string office_state::stop_current(const std::string& key,
       turn = entry;
       break;
     }
-    if (entry->state == ledger_state::accepted && turn == nullptr)
+    if (turn == nullptr && is_waiting(*entry))
       turn = entry;
   }
   if (turn == nullptr)

@@ -8,6 +8,7 @@
 #include "actors/office/journal_file.hpp"
 #include "actors/office/ledger_core.hpp"
 #include "actors/office/office.hpp"
+#include "actors/office/queue_command_core.hpp"
 #include "messages/codec/log_record.hpp"
 
 #include <caf/all.hpp>
@@ -207,6 +208,7 @@ private:
   void release_parked();
   /// Carries a command out in the place of a turn.
   void reset_session(const ledger_entry& entry);
+  void tell_queue(const ledger_entry& entry, const queue_command& command);
   void close_command(const std::string& id, const std::string& reply);
   session_row& session_for(const std::string& key);
   void close_session(session_row& row);
@@ -215,6 +217,7 @@ private:
   void arm_sweep();
   void sweep();
   bool has_turns(const std::string& key) const;
+  bool is_waiting(const ledger_entry& entry) const;
   bool is_being_given_up(const std::string& id) const;
   void on_down(const caf::down_msg& down);
   void session_lost(const std::string& key, const caf::error& reason);

@@ -132,10 +132,8 @@ void office_state::dispatch_all() {
 }
 
 void office_state::dispatch(const ledger_entry& entry) {
-  if (!booted_ || holding_ || entry.state != ledger_state::accepted
-      || ticketed_.contains(entry.id) || is_being_given_up(entry.id)
-      || arrivals_->contains(entry.id)
-      || core_->after_restart(entry, false) != boot_step::requeue)
+  if (!booted_ || holding_ || !is_waiting(entry) || ticketed_.contains(entry.id)
+      || is_being_given_up(entry.id) || arrivals_->contains(entry.id))
     return;
   if (waits_for_parent(entry))
     return;
@@ -144,6 +142,11 @@ void office_state::dispatch(const ledger_entry& entry) {
     return;
   row.active_ms = clock_ms();
   ticketed_.insert(entry.id);
+  if (auto command = queue_command_of(entry.event)) {
+    ticketed_.insert(entry.id);
+    tell_queue(entry, *command);
+    return;
+  }
   if (is_reset_command(entry.event)) {
     reset_session(entry);
     return;
@@ -251,6 +254,40 @@ void office_state::close_command(const std::string& id,
   auto event = entry->event;
   auto notice = make_notice(event, reply);
   ticketed_.erase(id);
+// What messages do while a turn runs; the next one finds a change (decision
+// A8).
+void office_state::tell_queue(const ledger_entry& entry,
+                              const queue_command& command) {
+  auto id = entry.id;
+  if (!command.understood || !deps_.settings) {
+    close_command(id, command.understood ? wording::queue_unavailable
+                                         : wording::queue_not_understood);
+    return;
+  }
+  auto failed = [this, id](const caf::error& reason) {
+    close_command(id, sentence_of(reason));
+  };
+  if (!command.mode) {
+    kit::bounded_request(self_, deps_.settings, limits::disk_timeout,
+                         atom::resolve_v, place_.address)
+      .then(
+        [this, id](const run_settings& found) {
+          close_command(id, queue_mode_told(found.mode));
+        },
+        failed);
+    return;
+  }
+  kit::bounded_request(
+    self_, deps_.settings, limits::disk_timeout, atom::patch_v,
+    settings_patch{place_.address, queue_patch(*command.mode)})
+    .then([this, id, mode = *command.mode](
+            caf::ok_atom) { close_command(id, queue_mode_changed(mode)); },
+          [this, id](const caf::error& reason) {
+            close_command(id, "The queue mode was not changed: "
+                                + sentence_of(reason));
+          });
+}
+
   auto line = make_record(id, ledger_state::sent);
   line.note = "command";
   note(std::move(line));
@@ -269,6 +306,12 @@ bool office_state::is_being_given_up(const std::string& id) const {
 office_state::session_row& office_state::session_for(const std::string& key) {
   auto found = sessions_.find(key);
   if (found != sessions_.end())
+// Whether a message needs a turn: it is accepted, and no answer covers it.
+bool office_state::is_waiting(const ledger_entry& entry) const {
+  return entry.state == ledger_state::accepted
+         && core_->after_restart(entry, false) == boot_step::requeue;
+}
+
     return found->second;
   auto& row = sessions_[key];
   row.handle = deps_.sessions(
@@ -381,7 +424,7 @@ void office_state::session_lost(const std::string& key,
       continue;
     if (entry->state == ledger_state::running)
       running.push_back(entry->id);
-    else if (entry->state == ledger_state::accepted && first_waiting.empty())
+    else if (first_waiting.empty() && is_waiting(*entry))
       first_waiting = entry->id;
   }
   for (const auto& id : running)
@@ -432,7 +475,7 @@ office_state::ok_promise office_state::on_produced(const turn_produced& fact) {
   line.text = fact.text;
   line.covers = fact.covers;
   line.provisional = fact.provisional;
-  line.target = entry->event.target;
+  line.target = core_->reply_target(*entry, fact.covers);
   busy_.insert(id);
   if (!fact.silent) {
     record(std::move(line), durability::sync,
@@ -488,6 +531,9 @@ void office_state::produced_recorded(const std::string& id, uint64_t promise,
   if (entry != nullptr && !sessions_.contains(entry->event.session_key))
     interrupt(id, wording::interrupted_by_fault);
 }
+    if (auto entry = core_->find(id))
+      for (const auto& covered : entry->covers)
+        ticketed_.erase(covered);
 
 office_state::ok_promise office_state::on_failed(const turn_dead& fact) {
   auto answer = self_->make_response_promise<ok_promise>();

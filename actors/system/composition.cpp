@@ -152,6 +152,7 @@ adapter_plan plan_console(const boot_result& boot, runtime& parts) {
   options.log_tee = boot.log_tee;
   parts.interactive = options.interactive;
   adapter_plan plan;
+  args.deps.settings = parts.settings;
   plan.platform = platform_id::console;
   plan.spawn = [&boot, &parts, options](caf::actor_system& system,
                                         const node_actor& node) {

@@ -9,9 +9,9 @@ namespace bureau::text {
 namespace {
 
 /// Names and aliases of the built-in commands, lower-case.
-constexpr std::array<std::string_view, 10> command_names = {
-  "login", "session", "model",      "sandbox",    "stop",
-  "new",   "admin",   "extensions", "auto-reply", "autoreply",
+constexpr std::array<std::string_view, 11> command_names = {
+  "login", "session",    "model",      "sandbox",   "stop",  "new",
+  "admin", "extensions", "auto-reply", "autoreply", "queue",
 };
 
 char lower(char c) {

@@ -169,6 +169,40 @@ struct scripted_session_state {
   using pointer = session_actor::stateful_pointer<scripted_session_state>;
   static inline const char* name = "scripted_session";
   pointer self;
+struct queue_settings_state {
+  using pointer = settings_actor::stateful_pointer<queue_settings_state>;
+  static inline const char* name = "queue_settings";
+  pointer self;
+  std::shared_ptr<queue_script> script;
+
+  explicit queue_settings_state(pointer me) : self(me) {}
+
+  void init(std::shared_ptr<queue_script> shared) {
+    script = std::move(shared);
+  }
+
+  settings_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::resolve,
+             const office_address&) -> caf::result<run_settings> {
+        if (script->failure)
+          return script->failure;
+        run_settings result;
+        result.mode = script->mode;
+        return result;
+      },
+      [this](atom::patch,
+             const settings_patch& patch) -> caf::result<caf::ok_atom> {
+        if (script->failure)
+          return script->failure;
+        script->patches.push_back(patch);
+        return caf::ok_atom_v;
+      },
+      [](atom::status) { return status_line{}; },
+    };
+  }
+};
+
   office_world* world = nullptr;
   std::shared_ptr<session_script> script;
   session_args args;
@@ -407,6 +441,10 @@ office_node::office_node(office_world& shared,
   args.cached_sessions = world.cached_sessions;
   args.resume_keys = offices::load_open_list(*disk, world.state).keys;
   args.resume_keys.insert(args.resume_keys.end(), world.replayed.begin(),
+  if (world.settings)
+    args.deps.settings =
+      kit::spawn_stateful<settings_actor, queue_settings_state>(*system,
+                                                                world.settings);
                           world.replayed.end());
   offices_handle = offices::spawn_offices(*system, std::move(args));
   transport = kit::spawn_stateful<gate_actor, gate_transport_state>(

@@ -22,6 +22,13 @@
 
 namespace bureau::test {
 
+/// What the settings of a story say, and how they were to be changed.
+struct queue_script {
+  queue_mode mode = queue_mode::follow_up;
+  caf::error failure;
+  std::vector<settings_patch> patches;
+};
+
 /// What outlives a node: the disk, the platform with everything it shows, and
 /// what the session files say.
 struct office_world {
@@ -43,6 +50,8 @@ struct office_world {
   std::vector<std::string> replayed;
   /// Sessions that may keep a runner.
   size_t cached_sessions = 500;
+  /// Settings; without them a node has none.
+  std::shared_ptr<queue_script> settings;
   /// What an office tidies up before it sleeps.
   std::function<file_job(const office&)> sleep_job;
   /// Messages whose run cause, and whose tool or model work, is recorded.
