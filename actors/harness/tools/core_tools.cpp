@@ -2,6 +2,7 @@
 
 #include "actors/harness/tools/bash_core.hpp"
 #include "actors/harness/tools/edit_core.hpp"
+#include "actors/harness/tools/jobs_core.hpp"
 #include "actors/harness/tools/outcome_core.hpp"
 #include "actors/harness/tools/read_core.hpp"
 #include "actors/kit/promise_guard.hpp"
@@ -32,7 +33,11 @@ public:
 
   explicit core_tools_state(pointer self) : self_(self) {}
 
-  void init(tool_pack_args args, std::shared_ptr<entropy> chance) {
+  void init(tool_pack_args args, std::shared_ptr<entropy> chance,
+            jobs_actor jobs) {
+    conversation_ = std::move(args.place.address);
+    session_key_ = std::move(args.session_key);
+    jobs_actor_ = std::move(jobs);
     executor_ = std::move(args.executor);
     cwd_ = std::move(args.paths.cwd);
     chance_ = std::move(chance);
@@ -76,7 +81,8 @@ private:
     size_t sent = 0;
     uint32_t part = 0;
     uint64_t write_id = 0;
-    /// An answer now would hide that the write may still happen.
+    /// An answer now would hide that the write may still happen, or that a job
+    /// was admitted.
     bool writing = false;
   };
 
@@ -93,6 +99,7 @@ private:
   void begin(job_id id, const std::string& tool_name,
              const boost::json::object& arguments);
   void begin_command(job_id id, const boost::json::object& arguments);
+  void begin_background(job_id id, const boost::json::object& arguments);
   void command_done(job_id id, const exec_result& result);
   void command_failed(job_id id, const caf::error& reason);
   void spill(job_id id);
@@ -117,6 +124,9 @@ private:
   pointer self_;
   executor_actor executor_;
   std::string cwd_;
+  office_address conversation_;
+  std::string session_key_;
+  jobs_actor jobs_actor_;
   std::shared_ptr<entropy> chance_;
   std::map<job_id, job> jobs_;
   kit::promise_guard<tool_outcome> answers_;
@@ -168,7 +178,10 @@ void core_tools_state::begin(job_id id, const std::string& tool_name,
                              const boost::json::object& arguments) {
   auto& entry = jobs_[id];
   if (tool_name == "bash") {
-    begin_command(id, arguments);
+    if (json::bool_member(arguments, "background").value_or(false))
+      begin_background(id, arguments);
+    else
+      begin_command(id, arguments);
     return;
   }
   auto path = json::text_or_empty(arguments, "path");
@@ -221,6 +234,37 @@ void core_tools_state::begin_command(job_id id,
                        std::move(request))
     .then([this, id](const exec_result& result) { command_done(id, result); },
           [this, id](const caf::error& reason) { command_failed(id, reason); });
+}
+
+void core_tools_state::begin_background(job_id id,
+                                        const boost::json::object& arguments) {
+  using enum contracts::process_job_error_code;
+  auto& entry = jobs_[id];
+  if (!jobs_actor_) {
+    fail(id, std::string{contracts::public_message(background_unsupported)});
+    return;
+  }
+  entry.kind = tool::bash;
+  entry.writing = true;
+  job_request request;
+  request.conversation = conversation_;
+  request.session_key = session_key_;
+  request.call_id = entry.call_id;
+  request.command = json::text_or_empty(arguments, "command");
+  request.cwd = cwd_;
+  constexpr auto longest = std::chrono::hours{24};
+  request.max_runtime_ms = seconds_argument(
+    arguments, "timeout", std::chrono::milliseconds{longest}.count());
+  kit::bounded_request(self_, jobs_actor_, limits::disk_timeout, atom::submit_v,
+                       std::move(request))
+    .then(
+      [this, id](const job_answer& answer) {
+        finish(id, admission_outcome(answer));
+      },
+      [this, id](const caf::error&) {
+        fail(id, std::string{contracts::public_message(
+                   process_job_controller_unavailable)});
+      });
 }
 
 void core_tools_state::command_done(job_id id, const exec_result& result) {
@@ -422,15 +466,16 @@ core_tools_state::job* core_tools_state::find(job_id id) {
 } // namespace
 
 tool_actor core_tools(caf::actor_system& system, const tool_pack_args& args,
-                      std::shared_ptr<entropy> chance) {
-  return kit::spawn_stateful<tool_actor, core_tools_state>(system, args,
-                                                           std::move(chance));
+                      std::shared_ptr<entropy> chance, jobs_actor jobs) {
+  return kit::spawn_stateful<tool_actor, core_tools_state>(
+    system, args, std::move(chance), std::move(jobs));
 }
 
-tool_pack_factory make_core_tools(std::shared_ptr<entropy> chance) {
-  return [chance = std::move(chance)](caf::actor_system& system,
-                                      const tool_pack_args& args) {
-    auto owner = core_tools(system, args, chance);
+tool_pack_factory make_core_tools(std::shared_ptr<entropy> chance,
+                                  jobs_actor jobs) {
+  return [chance = std::move(chance), jobs = std::move(jobs)](
+           caf::actor_system& system, const tool_pack_args& args) {
+    auto owner = core_tools(system, args, chance, jobs);
     std::vector<tool_binding> result;
     for (auto& definition : core_tool_definitions())
       result.push_back({std::move(definition), owner});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "messages/interfaces/factories.hpp"
+#include "messages/interfaces/jobs.hpp"
 #include "messages/ports/entropy.hpp"
 
 #include <memory>
@@ -14,12 +15,16 @@ std::vector<tool_definition> core_tool_definitions();
 /// One actor that runs these four tools in an execution environment (note on
 /// the harness, section 3.15; decision B15). A relative path means below the
 /// directory of the office, as it does for commands. The environment's failures
-/// become error results; when it ends, every running call is answered.
+/// become error results; when it ends, every running call is answered. A
+/// command for the background goes to the jobs, which run it in an environment
+/// of its own; without them it is refused.
 tool_actor core_tools(caf::actor_system& system, const tool_pack_args& args,
-                      std::shared_ptr<entropy> chance);
+                      std::shared_ptr<entropy> chance, jobs_actor jobs = {});
 
 /// The pack that runners are given.
 /// @param chance ids of commands and names of spilled output
-tool_pack_factory make_core_tools(std::shared_ptr<entropy> chance);
+/// @param jobs take commands for the background; empty: there are none
+tool_pack_factory make_core_tools(std::shared_ptr<entropy> chance,
+                                  jobs_actor jobs = {});
 
 } // namespace bureau::harness

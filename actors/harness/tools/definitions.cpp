@@ -43,14 +43,19 @@ constexpr const char* bash_text =
   "the result names. A non-zero exit code is an error. There is no time limit "
   "unless you give one. The command is over when its shell exits: background "
   "processes do not survive it, so wait for what you start, and do not try to "
-  "leave a server running.";
+  "leave a server running. For work that takes long, set background: the "
+  "command goes on after your turn as a job, at most an hour unless you give a "
+  "timeout, and you are woken with the end of its output when it ends. A job "
+  "should keep its files in the working directory, not in /tmp, and write "
+  "output that you want to read in full to a file there.";
 
 constexpr const char* bash_schema = R"({
   "type": "object",
   "properties": {
     "label": {"type": "string", "description": "What the command does, in a few words; shown to the user"},
     "command": {"type": "string", "description": "Program text for the shell"},
-    "timeout": {"type": "number", "description": "Seconds after which the command is ended; no limit when absent"}
+    "timeout": {"type": "number", "description": "Seconds after which the command is ended; no limit when absent"},
+    "background": {"type": "boolean", "description": "Run as a job that goes on after this turn; the result is its id"}
   },
   "required": ["label", "command"]
 })";
