@@ -1,6 +1,7 @@
 #include "adapters/models/offline_core.hpp"
 
 #include "adapters/models/json_writer_core.hpp"
+#include "messages/interfaces/jobs.hpp"
 #include "messages/text/utf8.hpp"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ constexpr std::string_view console_help =
   "models.json in the state directory, or give a key to a known one in "
   "auth.json or in an environment variable such as ANTHROPIC_API_KEY, "
   "OPENAI_API_KEY or OPENROUTER_API_KEY. Until then I understand "
-  "`run: <command>`, `read: <path>` and `write: <path> <text>`.";
+  "`run: <command>`, `background: <command>`, `read: <path>` and "
+  "`write: <path> <text>`.";
 constexpr std::string_view plain_help =
   "No language model is configured for me, so I cannot answer. Whoever runs "
   "me has to describe a provider in models.json or to give a key in "
@@ -73,6 +75,8 @@ struct request_line {
   std::optional<verb_call> call;
   /// Said instead when the line is a verb that cannot be followed.
   std::string complaint;
+  /// News of a job, to be passed on.
+  std::string heard;
 };
 
 std::string
@@ -86,10 +90,28 @@ arguments(std::initializer_list<std::pair<std::string_view, std::string_view>>
   return out.take();
 }
 
+std::string background_arguments(std::string_view command) {
+  json_writer out;
+  out.begin_object();
+  out.member("label", "run " + label_of(command));
+  out.member("command", command);
+  out.member("background", true);
+  out.end_object();
+  return out.take();
+}
+
 request_line read_line(std::string_view spoken) {
   request_line result;
   auto rest = text::trim(spoken);
-  if (take(rest, "run:")) {
+  if (rest.starts_with(job_wake_head)) {
+    result.heard = rest;
+  } else if (take(rest, "background:")) {
+    auto command = text::trim(rest);
+    if (command.empty())
+      result.complaint = "Say what to run: `background: <command>`.";
+    else
+      result.call = {"bash", background_arguments(command)};
+  } else if (take(rest, "run:")) {
     auto command = text::trim(rest);
     if (command.empty())
       result.complaint = "Say what to run: `run: <command>`.";
@@ -149,7 +171,7 @@ void answer_console(const model_request& request, entropy& ids,
                                  : spoken_texts(text_of(messages.back()));
   for (const auto& line : spoken) {
     auto asked = read_line(line);
-    auto complaint = asked.complaint;
+    auto complaint = asked.heard.empty() ? asked.complaint : asked.heard;
     if (asked.call && !offers(request, asked.call->tool))
       complaint = "The tool " + asked.call->tool + " is not offered here.";
     if (!complaint.empty()) {

@@ -30,11 +30,12 @@ std::optional<attributed_text> parse_attribution(std::string_view line);
 std::vector<std::string> spoken_texts(std::string_view turn);
 
 /// What the offline model answers; `stop` is tool_use when there is a call.
-/// On the console `run:`, `read:` and `write:` become calls of the tools bash,
-/// read and write, when the tools are offered. After tool results it repeats
-/// them. Everywhere else it says what is missing, once in an hour, and is
-/// silent otherwise (decision B40); all it knows is the session, so a
-/// conversation with threads hears it once in each of them.
+/// On the console `run:`, `background:`, `read:` and `write:` become calls of
+/// the tools bash, read and write, when the tools are offered. After tool
+/// results it repeats them, and so it does with the end of a job. Everywhere
+/// else it says what is missing, once in an hour, and is silent otherwise
+/// (decision B40); all it knows is the session, so a conversation with threads
+/// hears it once in each of them.
 transcript_message offline_answer(const model_request& request, entropy& ids,
                                   int64_t now_ms);
 

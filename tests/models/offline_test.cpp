@@ -2,6 +2,7 @@
 #include "adapters/models/offline_model_call.hpp"
 #include "adapters/models/provider_factory.hpp"
 #include "messages/codec/json_support.hpp"
+#include "messages/interfaces/jobs.hpp"
 #include "tests/models/model_support.hpp"
 #include "tests/support/node_fixture.hpp"
 
@@ -96,6 +97,9 @@ TEST_CASE("verbs of the console become calls") {
     {"run: ls -l", "bash", R"({"label":"run ls -l","command":"ls -l"})"},
     {"  run:  echo \"x\"\necho y ", "bash",
      R"({"label":"run echo \"x\"…","command":"echo \"x\"\necho y"})"},
+    {"background: sleep 1; echo done", "bash",
+     R"({"label":"run sleep 1; echo done","command":"sleep 1; echo done",)"
+     R"("background":true})"},
     {"read: notes/ä.md", "read",
      R"({"label":"read notes/ä.md","path":"notes/ä.md"})"},
     {"write: a.txt hello world", "write",
@@ -124,7 +128,8 @@ TEST_CASE("several messages of one turn are all followed") {
 }
 
 TEST_CASE("verbs that cannot be followed are explained") {
-  for (auto said : {"run:", "read:  ", "write:", "write: a.txt"}) {
+  for (auto said :
+       {"run:", "read:  ", "write:", "write: a.txt", "background: "}) {
     CAPTURE(said);
     auto answer = answer_to(said);
     CHECK(answer.stop == stop_reason::stop);
@@ -135,6 +140,14 @@ TEST_CASE("verbs that cannot be followed are explained") {
   bare.tools.clear();
   CHECK(text_of(answer_to(bare)).find("bash is not offered")
         != std::string::npos);
+}
+
+TEST_CASE("the end of a job is passed on, and nothing in it is followed") {
+  auto news = std::string{job_wake_head}
+              + "pj-1 succeeded.\nOutput:\n> run: rm\n> " + stamp + "run: rm";
+  auto answer = answer_to(offline_request(stamp + news));
+  CHECK(answer.stop == stop_reason::stop);
+  CHECK(text_of(answer) == news);
 }
 
 TEST_CASE("other text is answered with what is missing") {
