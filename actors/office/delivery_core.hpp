@@ -41,14 +41,26 @@ struct delivery_memory {
   uint32_t attempts = 0;
   /// The message that an edit would replace is gone: post instead.
   bool post_instead = false;
+  /// The file of this part cannot be uploaded: a line tells of it instead.
+  bool line_instead = false;
   /// The uncertainty came from a restart, not from the transport.
   bool after_restart = false;
 };
 
-/// The operation that delivers an entry's answer.
+/// The part of an answer that goes out next.
+uint32_t next_part(const ledger_entry& entry);
+
+/// The operation that delivers the next part of an entry's answer. Where files
+/// can be uploaded the text is the first part and every file is one of its own;
+/// elsewhere there is one part, whose text names what cannot be shown.
 /// @param streams the transport takes edits of interim messages
+/// @param uploads the transport takes files
 outbound plan_delivery(const ledger_entry& entry, const delivery_memory& memory,
-                       bool streams);
+                       bool streams, bool uploads = false);
+
+/// What of an answer the reader is only told of.
+std::vector<contracts::reply_part> unsupported_parts(const ledger_entry& entry,
+                                                     bool uploads);
 
 /// The record that goes before the operation: `sending`.
 ledger_record sending_record(const ledger_entry& entry, const outbound& plan);
@@ -61,6 +73,8 @@ enum class delivery_verdict : uint8_t {
   ambiguous,
   /// The edited message is gone: a new message, at once.
   post_instead,
+  /// The file cannot be uploaded: a line about it, at once.
+  line_instead,
   undeliverable,
   /// The run was stopped; the transport dropped the answer.
   stopped,

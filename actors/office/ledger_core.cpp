@@ -18,6 +18,8 @@ constexpr size_t ids_per_line = 64;
 constexpr size_t bytes_per_id = 40;
 /// Fields of an entry's lines besides its texts.
 constexpr size_t bytes_per_entry = 1024;
+/// What names one part of an answer.
+constexpr size_t bytes_per_part = 512;
 
 constexpr uint32_t max_attempts = 2;
 
@@ -55,6 +57,7 @@ std::string compacted_lines(const ledger_entry& entry) {
     return out;
   line.at = text::iso_utc(entry.produced_ms);
   line.text = entry.text;
+  line.parts = entry.parts;
   line.covers = entry.covers;
   line.provisional = entry.provisional;
   line.target = entry.event.target;
@@ -62,14 +65,14 @@ std::string compacted_lines(const ledger_entry& entry) {
   line.text.reset();
   line.of = entry.of;
   line.op = entry.op;
-  if (!entry.answer_ref.empty() && entry.part > 0) {
-    line.ref = entry.answer_ref;
+  for (line.part = 0; line.part < entry.part; ++line.part) {
+    line.ref = line.part == 0 ? entry.answer_ref : std::string{};
     add(ledger_state::sending);
     add(ledger_state::sent);
   }
-  if (entry.state == ledger_state::produced && !entry.labelled)
+  if (entry.state == ledger_state::produced && !entry.labelled
+      && entry.part == 0)
     return out;
-  line.part = entry.part;
   line.labelled = entry.labelled;
   line.ref = entry.ref;
   add(ledger_state::sending);
@@ -195,14 +198,15 @@ void ledger_core::take(ledger_entry& entry, const ledger_record& record,
       break;
     entry.run = record.run;
     entry.text = *record.text;
+    entry.parts = record.parts;
     entry.covers = record.covers;
     entry.provisional = record.provisional;
+    if (!record.target.empty())
+      entry.event.target = record.target;
     entry.produced_ms = at_ms;
     break;
   case ledger_state::sending:
     entry.part = record.part;
-    if (!record.target.empty())
-      entry.event.target = record.target;
     entry.of = record.of;
     entry.op = record.op;
     entry.ref = record.ref;
@@ -211,6 +215,8 @@ void ledger_core::take(ledger_entry& entry, const ledger_record& record,
   case ledger_state::sent:
     entry.part = record.part;
     entry.of = record.of;
+    // The next part has a fate of its own.
+    entry.labelled = false;
     if (record.part == 0)
       entry.answer_ref = record.ref;
     break;
@@ -302,12 +308,6 @@ ledger_core::closing_notes(const ledger_entry& answer) const {
   return result;
 }
 
-boot_step ledger_core::after_restart(const ledger_entry& entry,
-                                     bool platform_dedupes) const {
-  switch (entry.state) {
-  case ledger_state::accepted:
-    for (auto& [order, other] : open_)
-      if (other.produced_ms != 0
 // What came while the run was under way was steered into it.
 bool ledger_core::is_collected(const ledger_entry& answer,
                                const ledger_entry& covered) {
@@ -323,6 +323,12 @@ json_text ledger_core::reply_target(
   return result;
 }
 
+boot_step ledger_core::after_restart(const ledger_entry& entry,
+                                     bool platform_dedupes) const {
+  switch (entry.state) {
+  case ledger_state::accepted:
+    for (auto& [order, other] : open_)
+      if (other.produced_ms != 0
           && std::find(other.covers.begin(), other.covers.end(), entry.id)
                != other.covers.end())
         return boot_step::wait;
@@ -366,7 +372,8 @@ bool ledger_core::should_compact(size_t file_bytes) const {
   size_t kept = closed_.size() * bytes_per_id;
   for (auto& [order, entry] : open_)
     kept += bytes_per_entry + entry.event.text.size()
-            + entry.event.target.text.size() + entry.text.size();
+            + entry.event.target.text.size() + entry.text.size()
+            + entry.parts.size() * bytes_per_part;
   return file_bytes > 2 * kept;
 }
 

@@ -63,11 +63,14 @@ struct ledger_entry {
   /// Accept order that the next entry had when the run began.
   uint64_t run_order = 0;
   std::string text;
+  /// What goes with the text.
+  std::vector<contracts::reply_part> parts;
   std::vector<std::string> covers;
   /// Visible interim message that the answer replaces.
   std::string provisional;
   /// 0 while there is no answer.
   int64_t produced_ms = 0;
+  /// Part of the answer that is on its way, or was sent last.
   uint32_t part = 0;
   uint32_t of = 1;
   outbound_op op = outbound_op::post;
@@ -138,14 +141,14 @@ public:
   /// that closes the answer is applied.
   std::vector<ledger_record> closing_notes(const ledger_entry& answer) const;
 
-  // -- restart ----------------------------------------------------------------
-
-  /// @param platform_dedupes the platform drops a repeated post by its nonce
   /// Where an answer goes: to the last message that its prompt was collected
   /// from, else to the one that caused it.
   json_text reply_target(const ledger_entry& answer,
                          const std::vector<std::string>& covers) const;
 
+  // -- restart ----------------------------------------------------------------
+
+  /// @param platform_dedupes the platform drops a repeated post by its nonce
   boot_step after_restart(const ledger_entry& entry,
                           bool platform_dedupes) const;
 
@@ -171,12 +174,12 @@ private:
              int64_t at_ms);
   void erase(std::string_view id, int64_t at_ms);
   ledger_entry* entry_of(std::string_view id);
-
-  office_address place_;
-  uint64_t next_order_ = 1;
   /// Whether a message was there when the run began, and is in its prompt.
   static bool is_collected(const ledger_entry& answer,
                            const ledger_entry& covered);
+
+  office_address place_;
+  uint64_t next_order_ = 1;
   std::map<uint64_t, ledger_entry> open_;
   std::unordered_map<std::string, uint64_t> orders_;
   id_window closed_;

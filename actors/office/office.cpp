@@ -320,17 +320,21 @@ void office_state::on_attach(const transport_actor& transport) {
 void office_state::greet_transport() {
   if (!transport_)
     return;
-  auto ready = [this](bool streams) {
+  auto ready = [this](bool streams, bool uploads) {
     transport_ready_ = true;
     streams_ = streams;
+    uploads_ = uploads;
     boot();
     pump();
     pump_files();
   };
   kit::bounded_request(self_, transport_, limits::mailbox_timeout,
                        atom::config_v)
-    .then([ready](const transport_info& info) { ready(info.streaming); },
-          [ready](caf::error&) { ready(false); });
+    .then(
+      [ready](const transport_info& info) {
+        ready(info.streaming, info.uploads);
+      },
+      [ready](caf::error&) { ready(false, false); });
 }
 
 // -- ledger -------------------------------------------------------------------

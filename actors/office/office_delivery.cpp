@@ -112,7 +112,7 @@ void office_state::start_delivery(const ledger_entry& entry) {
     ship(id);
     return;
   }
-  state.plan = plan_delivery(entry, state.memory, streams_);
+  state.plan = plan_delivery(entry, state.memory, streams_, uploads_);
   if (state.plan.op != outbound_op::edit
       || entry.state == ledger_state::sending) {
     ship(id);
@@ -185,6 +185,12 @@ void office_state::outcome(const std::string& id, const delivered& result) {
     back_to_produced(id);
     pump();
     break;
+  case delivery_verdict::line_instead:
+    state.memory = {};
+    state.memory.line_instead = true;
+    back_to_produced(id);
+    pump();
+    break;
   case delivery_verdict::undeliverable:
     finish_unsent(id, "undeliverable", false);
     pump();
@@ -216,18 +222,28 @@ void office_state::back_to_produced(const std::string& id) {
 
 void office_state::finish_sent(const std::string& id, const std::string& ref) {
   auto entry = core_->find(id);
+  auto& state = deliveries_.at(id);
+  auto step = sending_record(*entry, state.plan);
+  auto line = make_record(id, ledger_state::sent);
+  line.ref = ref;
+  line.part = step.part;
+  line.of = step.of;
   if (entry->state != ledger_state::sending) {
     // A transport without a gate of its own: the step is recorded afterwards.
-    auto line = sending_record(*entry, deliveries_.at(id).plan);
-    line.at = text::iso_utc(wall_ms());
-    note(std::move(line));
+    step.at = text::iso_utc(wall_ms());
+    note(std::move(step));
     entry = core_->find(id);
   }
+  if (!closes(line)) {
+    note(std::move(line));
+    state = {};
+    pump();
+    return;
+  }
+  tell_unsupported(*entry);
   auto event = entry->event;
   auto answer_ref = entry->answer_ref.empty() ? ref : entry->answer_ref;
   append_answer({event, entry->run, entry->text, answer_ref, wall_ms()});
-  auto line = make_record(id, ledger_state::sent);
-  line.ref = ref;
   close_covered(*entry, {});
   note(std::move(line));
   deliveries_.erase(id);
@@ -239,9 +255,22 @@ void office_state::finish_sent(const std::string& id, const std::string& ref) {
 void office_state::finish_unsent(const std::string& id, const std::string& why,
                                  bool told) {
   back_to_produced(id);
-  if (auto entry = core_->find(id))
+  if (auto entry = core_->find(id)) {
     close_covered(*entry, why);
+    // Its first parts are there to be seen.
+    if (next_part(*entry) > 0)
+      append_answer(
+        {entry->event, entry->run, entry->text, entry->answer_ref, wall_ms()});
+  }
   close_dead(id, why, told);
+}
+
+void office_state::tell_unsupported(const ledger_entry& entry) const {
+  auto parts = unsupported_parts(entry, uploads_);
+  for (const auto& outcome : contracts::unsupported_outcomes(parts))
+    kit::log::info(label_, "the answer to " + entry.id + ": "
+                             + to_string(outcome.code) + ": "
+                             + std::string{contracts::message_of(outcome)});
 }
 
 // Closes what an answer covers: with its note when the answer arrived, dead

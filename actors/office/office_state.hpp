@@ -239,6 +239,8 @@ private:
   void outcome(const std::string& id, const delivered& result);
   void notice_outcome(const ledger_entry& entry, const delivered& result);
   void finish_sent(const std::string& id, const std::string& ref);
+  /// Says in the log which parts of an answer could not be shown.
+  void tell_unsupported(const ledger_entry& entry) const;
   void finish_unsent(const std::string& id, const std::string& why, bool told);
   void back_to_produced(const std::string& id);
   void close_covered(const ledger_entry& answer, const std::string& dead_why);
@@ -259,6 +261,7 @@ private:
   /// The transport said what it can do.
   bool transport_ready_ = false;
   bool streams_ = false;
+  bool uploads_ = false;
   offices_parent_actor parent_;
   std::optional<ledger_core> core_;
   /// Ids in the chat log that the ledger does not know.

@@ -57,8 +57,15 @@ void office_state::boot() {
       note(std::move(line));
     }
   }
-  for (const auto& id : lost)
-    finish_unsent(id, "undeliverable", false);
+  for (const auto& id : lost) {
+    if (core_->find(id)->op == outbound_op::upload) {
+      // The text is there, and the other files can still come.
+      deliveries_[id].memory.line_instead = true;
+      back_to_produced(id);
+    } else {
+      finish_unsent(id, "undeliverable", false);
+    }
+  }
   ask_next_cause();
 }
 
@@ -135,6 +142,11 @@ void office_state::dispatch(const ledger_entry& entry) {
   if (!booted_ || holding_ || !is_waiting(entry) || ticketed_.contains(entry.id)
       || is_being_given_up(entry.id) || arrivals_->contains(entry.id))
     return;
+  if (auto command = queue_command_of(entry.event)) {
+    ticketed_.insert(entry.id);
+    tell_queue(entry, *command);
+    return;
+  }
   if (waits_for_parent(entry))
     return;
   auto& row = session_for(entry.event.session_key);
@@ -142,17 +154,13 @@ void office_state::dispatch(const ledger_entry& entry) {
     return;
   row.active_ms = clock_ms();
   ticketed_.insert(entry.id);
-  if (auto command = queue_command_of(entry.event)) {
-    ticketed_.insert(entry.id);
-    tell_queue(entry, *command);
-    return;
-  }
   if (is_reset_command(entry.event)) {
     reset_session(entry);
     return;
   }
-  self_->send(row.handle, atom::turn_v,
-              turn_ticket{entry.event, entry.attempt + 1, entry.provisional, {}});
+  self_->send(
+    row.handle, atom::turn_v,
+    turn_ticket{entry.event, entry.attempt + 1, entry.provisional, {}});
 }
 
 // -- a thread and its parent ------------------------------------------------
@@ -246,14 +254,6 @@ void office_state::reset_session(const ledger_entry& entry) {
           });
 }
 
-void office_state::close_command(const std::string& id,
-                                 const std::string& reply) {
-  auto entry = core_->find(id);
-  if (entry == nullptr)
-    return;
-  auto event = entry->event;
-  auto notice = make_notice(event, reply);
-  ticketed_.erase(id);
 // What messages do while a turn runs; the next one finds a change (decision
 // A8).
 void office_state::tell_queue(const ledger_entry& entry,
@@ -288,6 +288,14 @@ void office_state::tell_queue(const ledger_entry& entry,
           });
 }
 
+void office_state::close_command(const std::string& id,
+                                 const std::string& reply) {
+  auto entry = core_->find(id);
+  if (entry == nullptr)
+    return;
+  auto event = entry->event;
+  auto notice = make_notice(event, reply);
+  ticketed_.erase(id);
   auto line = make_record(id, ledger_state::sent);
   line.note = "command";
   note(std::move(line));
@@ -298,6 +306,12 @@ void office_state::tell_queue(const ledger_entry& entry,
   after_close();
 }
 
+// Whether a message needs a turn: it is accepted, and no answer covers it.
+bool office_state::is_waiting(const ledger_entry& entry) const {
+  return entry.state == ledger_state::accepted
+         && core_->after_restart(entry, false) == boot_step::requeue;
+}
+
 bool office_state::is_being_given_up(const std::string& id) const {
   auto found = deliveries_.find(id);
   return found != deliveries_.end() && !found->second.notice.empty();
@@ -306,12 +320,6 @@ bool office_state::is_being_given_up(const std::string& id) const {
 office_state::session_row& office_state::session_for(const std::string& key) {
   auto found = sessions_.find(key);
   if (found != sessions_.end())
-// Whether a message needs a turn: it is accepted, and no answer covers it.
-bool office_state::is_waiting(const ledger_entry& entry) const {
-  return entry.state == ledger_state::accepted
-         && core_->after_restart(entry, false) == boot_step::requeue;
-}
-
     return found->second;
   auto& row = sessions_[key];
   row.handle = deps_.sessions(
@@ -473,6 +481,7 @@ office_state::ok_promise office_state::on_produced(const turn_produced& fact) {
   auto line = make_record(id, ledger_state::produced);
   line.run = fact.run;
   line.text = fact.text;
+  line.parts = fact.parts;
   line.covers = fact.covers;
   line.provisional = fact.provisional;
   line.target = core_->reply_target(*entry, fact.covers);
@@ -522,6 +531,9 @@ void office_state::produced_recorded(const std::string& id, uint64_t promise,
   busy_.erase(id);
   if (!reason) {
     ticketed_.erase(id);
+    if (auto entry = core_->find(id))
+      for (const auto& covered : entry->covers)
+        ticketed_.erase(covered);
     oks_.deliver(promise, caf::ok_atom_v);
     pump();
     return;
@@ -531,9 +543,6 @@ void office_state::produced_recorded(const std::string& id, uint64_t promise,
   if (entry != nullptr && !sessions_.contains(entry->event.session_key))
     interrupt(id, wording::interrupted_by_fault);
 }
-    if (auto entry = core_->find(id))
-      for (const auto& covered : entry->covers)
-        ticketed_.erase(covered);
 
 office_state::ok_promise office_state::on_failed(const turn_dead& fact) {
   auto answer = self_->make_response_promise<ok_promise>();

@@ -23,8 +23,8 @@ constexpr std::array<std::string_view, 6> reasons = {
   "undeliverable", "refused",    "attachment"};
 constexpr std::array<turn_origin, 3> origins = {
   turn_origin::user, turn_origin::event, turn_origin::action};
-constexpr std::array<outbound_op, 2> operations = {outbound_op::post,
-                                                   outbound_op::edit};
+constexpr std::array<outbound_op, 3> operations = {
+  outbound_op::post, outbound_op::edit, outbound_op::upload};
 
 bj::string clean(std::string_view text) {
   return bj::string(text::sanitize_utf8(text));
@@ -58,6 +58,24 @@ std::vector<std::string> parse_ids(const bj::object& line,
     for (auto& id : list->get_array())
       if (id.is_string())
         result.emplace_back(id.get_string());
+  return result;
+}
+
+bj::array print_parts(const std::vector<contracts::reply_part>& parts) {
+  bj::array result;
+  for (auto& part : parts)
+    result.emplace_back(contracts::to_json(part));
+  return result;
+}
+
+std::vector<contracts::reply_part> parse_parts(const bj::object& line) {
+  std::vector<contracts::reply_part> result;
+  auto list = json::member(line, "parts");
+  if (list == nullptr || !list->is_array())
+    return result;
+  for (auto& part : list->get_array())
+    if (result.size() < contracts::max_reply_parts)
+      result.push_back(contracts::parse_reply_part(part));
   return result;
 }
 
@@ -149,7 +167,7 @@ void print_fields(bj::object& line, const ledger_record& record) {
     if (!record.text)
       break;
     line.emplace("text", clean(*record.text));
-    line.emplace("parts", bj::array());
+    line.emplace("parts", print_parts(record.parts));
     put_json(line, "target", record.target);
     line.emplace("covers", print_ids(record.covers));
     put(line, "provisional", record.provisional);
@@ -262,6 +280,7 @@ std::optional<ledger_record> parse_ledger_line(std::string_view text) {
   record.text = json::string_member(*line, "text");
   record.covers = parse_ids(*line, "covers");
   record.provisional = json::text_or_empty(*line, "provisional");
+  record.parts = parse_parts(*line);
   if (auto target = json::member(*line, "target"))
     record.target = json_text{json::print(*target)};
   record.part = small_number(*line, "part", 0);

@@ -56,6 +56,7 @@ struct ledger_record {
   std::vector<std::string> covers;
   std::string provisional;
   json_text target;
+  std::vector<contracts::reply_part> parts;
   /// sending, sent, ambiguous.
   uint32_t part = 0;
   uint32_t of = 1;

@@ -390,16 +390,25 @@ TEST_CASE("a compacted ledger replays to the same state") {
     add(line(id, accepted));
     add(line(id, dead));
   }
-  for (auto id : {"a", "r", "r2", "p", "s", "e", "x", "q", "l", "f"})
+  for (auto id : {"a", "r", "r2", "p", "s", "e", "x", "q", "l", "f", "u", "v"})
     add(line(id, accepted));
   add(line("r", running));
   add(line("r2", running));
   add(line("r2", accepted));
-  for (auto id : {"p", "s", "e", "x", "q", "l", "f"}) {
+  for (auto id : {"p", "s", "e", "x", "q", "l", "f", "u", "v"}) {
     add(line(id, running));
     auto answer = line(id, produced);
     answer.covers = {"a"};
     answer.provisional = "prov";
+    contracts::attachment_part file;
+    file.id = file.artifact_id = "a1";
+    file.name = "a.txt";
+    file.media_type = "text/plain";
+    file.integrity_id = "sha256:" + std::string(64, '0');
+    contracts::failed_part failure;
+    failure.id = "f1";
+    failure.message = "It is too large.";
+    answer.parts = {file, failure};
     add(answer);
   }
   add(line("s", sending));
@@ -424,6 +433,17 @@ TEST_CASE("a compacted ledger replays to the same state") {
   first = part(line("f", sent), 0, 2);
   first.ref = "ref-f";
   add(first);
+  // Two parts are out, and the third failed or is on its way.
+  for (auto id : {"u", "v"})
+    for (uint32_t number = 0; number < 3; ++number) {
+      auto step = part(line(id, sending), number, 4);
+      step.op = number == 0 ? outbound_op::post : outbound_op::upload;
+      add(step);
+      if (number < 2)
+        add(part(line(id, sent), number, 4));
+    }
+  back.id = "u";
+  add(back);
   auto core = replayed(lines);
   auto again = replayed(read_ledger(core.compacted()).records);
   CHECK(read_ledger(core.compacted()).skipped == 0);
@@ -437,6 +457,7 @@ TEST_CASE("a compacted ledger replays to the same state") {
     CHECK(other->run == entry->run);
     CHECK(other->attempt == entry->attempt);
     CHECK(other->text == entry->text);
+    CHECK(other->parts == entry->parts);
     CHECK(other->covers == entry->covers);
     CHECK(other->provisional == entry->provisional);
     CHECK(other->produced_ms == entry->produced_ms);

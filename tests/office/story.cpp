@@ -67,6 +67,7 @@ struct gate_transport_state {
       [this](atom::config) {
         transport_info info;
         info.streaming = script->streaming;
+        info.uploads = script->uploads;
         return info;
       },
     };
@@ -117,7 +118,7 @@ struct gate_transport_state {
       stalled.push_back(answer);
       return answer;
     }
-    if (!final_answer || op.op != outbound_op::post || !script->asks_gate) {
+    if (!final_answer || op.op == outbound_op::edit || !script->asks_gate) {
       answer.deliver(conclude(op));
       return answer;
     }
@@ -139,8 +140,11 @@ struct gate_transport_state {
   }
 
   void show(const outbound& op) {
-    auto text =
-      op.op == outbound_op::edit ? "edit[" + op.ref + "] " + op.text : op.text;
+    auto text = op.text;
+    if (op.op == outbound_op::edit)
+      text = "edit[" + op.ref + "] " + op.text;
+    else if (op.file)
+      text = "file[" + op.file->name + "]" + op.text;
     world->shown.push_back(text);
   }
 
@@ -165,10 +169,6 @@ struct gate_transport_state {
 // (stop, stop_turn)         => remembered
 // (describe)                => an idle snapshot
 // (drain, drain_phase) → ok => remembered
-struct scripted_session_state {
-  using pointer = session_actor::stateful_pointer<scripted_session_state>;
-  static inline const char* name = "scripted_session";
-  pointer self;
 struct queue_settings_state {
   using pointer = settings_actor::stateful_pointer<queue_settings_state>;
   static inline const char* name = "queue_settings";
@@ -203,6 +203,10 @@ struct queue_settings_state {
   }
 };
 
+struct scripted_session_state {
+  using pointer = session_actor::stateful_pointer<scripted_session_state>;
+  static inline const char* name = "scripted_session";
+  pointer self;
   office_world* world = nullptr;
   std::shared_ptr<session_script> script;
   session_args args;
@@ -437,14 +441,14 @@ office_node::office_node(office_world& shared,
       home, &world);
   };
   args.registry = registry;
-  args.deps.sleep_job = world.sleep_job;
-  args.cached_sessions = world.cached_sessions;
-  args.resume_keys = offices::load_open_list(*disk, world.state).keys;
-  args.resume_keys.insert(args.resume_keys.end(), world.replayed.begin(),
   if (world.settings)
     args.deps.settings =
       kit::spawn_stateful<settings_actor, queue_settings_state>(*system,
                                                                 world.settings);
+  args.deps.sleep_job = world.sleep_job;
+  args.cached_sessions = world.cached_sessions;
+  args.resume_keys = offices::load_open_list(*disk, world.state).keys;
+  args.resume_keys.insert(args.resume_keys.end(), world.replayed.begin(),
                           world.replayed.end());
   offices_handle = offices::spawn_offices(*system, std::move(args));
   transport = kit::spawn_stateful<gate_actor, gate_transport_state>(

@@ -81,6 +81,7 @@ struct gate_script {
   bool shows_when_stalled = false;
   bool asks_gate = true;
   bool streaming = true;
+  bool uploads = false;
   std::vector<outbound> operations;
   std::vector<closed_entry> closed;
   std::vector<std::string> dropped;
