@@ -4,8 +4,10 @@
 #include "actors/harness/harness.hpp"
 #include "actors/harness/tools/attach_tool.hpp"
 #include "actors/harness/tools/core_tools.hpp"
+#include "actors/harness/tools/jobs_tool.hpp"
 #include "actors/io/files.hpp"
 #include "actors/io/journal.hpp"
+#include "actors/jobs/jobs.hpp"
 #include "actors/kit/log.hpp"
 #include "actors/office/offices.hpp"
 #include "actors/office/registry.hpp"
@@ -83,6 +85,26 @@ session_store_factory make_stores(const boot_result& boot,
   return session::make_session_store_factory(std::move(services));
 }
 
+std::string time_zone_of(const boot_result& boot) {
+  return runner::host_time_zone(
+    boot.config->variable("TZ"),
+    boot.ports.disk->canonical("/etc/localtime").value);
+}
+
+jobs_actor start_jobs(caf::actor_system& system, const boot_result& boot,
+                      const runtime& parts) {
+  jobs::jobs_deps deps;
+  deps.ws = boot.config->place();
+  deps.files = parts.files;
+  deps.settings = parts.settings;
+  deps.executors =
+    sandbox::make_executor_factory(boot.sandbox, executor_deps_of(boot, parts));
+  deps.wall = boot.ports.wall;
+  deps.chance = boot.ports.chance;
+  deps.time_zone = time_zone_of(boot);
+  return jobs::spawn_jobs(system, std::move(deps)).jobs;
+}
+
 runner_factory make_runners(const boot_result& boot, const runtime& parts) {
   harness::harness_services harness_parts;
   harness_parts.models = make_models(boot, parts);
@@ -96,15 +118,14 @@ runner_factory make_runners(const boot_result& boot, const runtime& parts) {
   services.executors =
     sandbox::make_executor_factory(boot.sandbox, executor_deps_of(boot, parts));
   services.harnesses = harness::make_harness_factory(std::move(harness_parts));
-  services.tools =
-    harness::join_packs({harness::make_core_tools(boot.ports.chance),
-                         harness::make_attach_tool(parts.artifacts)});
+  services.tools = harness::join_packs(
+    {harness::make_core_tools(boot.ports.chance, parts.jobs),
+     harness::make_attach_tool(parts.artifacts),
+     harness::make_jobs_tool(parts.jobs)});
   services.responders = runner::make_responder_factory();
   services.metrics = parts.metrics;
   services.wall = boot.ports.wall;
-  services.time_zone =
-    runner::host_time_zone(boot.config->variable("TZ"),
-                           boot.ports.disk->canonical("/etc/localtime").value);
+  services.time_zone = time_zone_of(boot);
   return runner::make_runner_factory(std::move(services));
 }
 
@@ -159,11 +180,14 @@ adapter_plan plan_console(const boot_result& boot, runtime& parts) {
     console::console_deps deps;
     deps.offices = parts.offices;
     deps.node = node;
+    deps.jobs = parts.jobs;
     deps.files = parts.files;
     deps.ws = boot.config->place();
     deps.wall = boot.ports.wall;
     deps.metrics = parts.metrics;
     auto console = console::spawn_console(system, std::move(deps), options);
+    caf::anon_send(parts.jobs, atom::attach_v, platform_id::console,
+                   console.transport);
     parts.console_interrupt =
       std::make_shared<std::function<bool()>>(console.interrupt);
     return console.service;
@@ -192,19 +216,21 @@ bool runtime::interrupt_console() {
 void runtime::end() {
   // Owners first: nobody below may see a request from somebody above who is
   // already gone.
-  for (auto handle : {caf::actor_cast<caf::actor>(portal),
-                      caf::actor_cast<caf::actor>(offices),
-                      caf::actor_cast<caf::actor>(registry),
-                      caf::actor_cast<caf::actor>(settings),
-                      caf::actor_cast<caf::actor>(artifacts),
-                      caf::actor_cast<caf::actor>(journal),
-                      caf::actor_cast<caf::actor>(files),
-                      caf::actor_cast<caf::actor>(http.client),
-                      caf::actor_cast<caf::actor>(processes.host),
-                      caf::actor_cast<caf::actor>(metrics)})
+  for (auto handle :
+       {caf::actor_cast<caf::actor>(portal), caf::actor_cast<caf::actor>(jobs),
+        caf::actor_cast<caf::actor>(offices),
+        caf::actor_cast<caf::actor>(registry),
+        caf::actor_cast<caf::actor>(settings),
+        caf::actor_cast<caf::actor>(artifacts),
+        caf::actor_cast<caf::actor>(journal),
+        caf::actor_cast<caf::actor>(files),
+        caf::actor_cast<caf::actor>(http.client),
+        caf::actor_cast<caf::actor>(processes.host),
+        caf::actor_cast<caf::actor>(metrics)})
     if (handle)
       caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
   portal = nullptr;
+  jobs = nullptr;
   offices = nullptr;
   registry = nullptr;
   settings = nullptr;
@@ -270,13 +296,19 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
   parts.artifacts =
     artifacts::spawn_artifacts(system, {boot.config->state_dir, parts.files,
                                         boot.ports.wall, boot.ports.chance});
+  parts.jobs = start_jobs(system, boot, parts);
   parts.offices = start_offices(system, boot, parts);
+  caf::anon_send(parts.jobs, atom::start_v, parts.offices);
   node_plan plan;
-  plan.critical = {
-    {"files", parts.files},         {"journal", parts.journal},
-    {"http", parts.http.client},    {"processes", parts.processes.host},
-    {"registry", parts.registry},   {"settings", parts.settings},
-    {"artifacts", parts.artifacts}, {"offices", parts.offices}};
+  plan.critical = {{"files", parts.files},
+                   {"journal", parts.journal},
+                   {"http", parts.http.client},
+                   {"processes", parts.processes.host},
+                   {"registry", parts.registry},
+                   {"settings", parts.settings},
+                   {"artifacts", parts.artifacts},
+                   {"offices", parts.offices},
+                   {"jobs", parts.jobs}};
   plan.watched = {{"metrics", caf::actor_cast<caf::actor>(parts.metrics)}};
   if (boot.config->http.serve) {
     web::exposure reach;
@@ -287,7 +319,8 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
       {"status portal", caf::actor_cast<caf::actor>(parts.portal)});
   }
   plan.offices = parts.offices;
-  plan.closing = {{"http", parts.http.client},
+  plan.closing = {{"jobs", parts.jobs},
+                  {"http", parts.http.client},
                   {"processes", parts.processes.host},
                   {"artifacts", parts.artifacts},
                   {"journal", parts.journal},

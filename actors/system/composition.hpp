@@ -6,6 +6,7 @@
 #include "actors/system/node.hpp"
 #include "messages/interfaces/artifacts.hpp"
 #include "messages/interfaces/files.hpp"
+#include "messages/interfaces/jobs.hpp"
 #include "messages/interfaces/journal.hpp"
 #include "messages/interfaces/settings.hpp"
 
@@ -26,6 +27,7 @@ struct runtime {
   io::process_service processes;
   registry_actor registry;
   settings_actor settings;
+  jobs_actor jobs;
   offices_actor offices;
   /// Empty without an HTTP server.
   portal_actor portal;

@@ -349,19 +349,47 @@ private:
   }
 
   /// Work that an earlier run left over is answered here as well: the node ends
-  /// when nothing accepted is open any more.
+  /// when nothing accepted is open any more, and no job is left that could wake
+  /// anybody.
   void end_when_settled(const std::string& reason) {
-    kit::bounded_request(self_, deps_.offices, limits::mailbox_timeout,
-                         atom::describe_v)
-      .then(
-        [this, reason](const runtime_snapshot& now) {
-          if (now.open_entries == 0)
-            end_node(reason);
-          else
-            settle_timer_.arm(self_, settle_interval,
-                              [this, reason] { end_when_settled(reason); });
-        },
-        [this, reason](caf::error&) { end_node(reason); });
+    with_outlook([this, reason](const job_outlook& before) {
+      kit::bounded_request(self_, deps_.offices, limits::mailbox_timeout,
+                           atom::describe_v)
+        .then(
+          [this, reason, before](const runtime_snapshot& now) {
+            if (now.open_entries == 0 && before.open == 0)
+              end_unless_busier(reason, before);
+            else
+              look_again(reason);
+          },
+          [this, reason](caf::error&) { end_node(reason); });
+    });
+  }
+
+  /// A turn that ended meanwhile may have left a job.
+  void end_unless_busier(const std::string& reason, const job_outlook& before) {
+    with_outlook([this, reason, before](const job_outlook& after) {
+      if (after == before)
+        end_node(reason);
+      else
+        look_again(reason);
+    });
+  }
+
+  void look_again(const std::string& reason) {
+    settle_timer_.arm(self_, settle_interval,
+                      [this, reason] { end_when_settled(reason); });
+  }
+
+  template <class Then>
+  void with_outlook(Then then) {
+    if (!deps_.jobs) {
+      then(job_outlook{});
+      return;
+    }
+    kit::bounded_request(self_, deps_.jobs, limits::mailbox_timeout,
+                         atom::describe_v, platform_id::console)
+      .then(then, [then](caf::error&) { then(job_outlook{}); });
   }
 
   // -- files ------------------------------------------------------------------
@@ -697,7 +725,7 @@ console_handle spawn_console(caf::actor_system& system, console_deps deps,
   options.alive = alive;
   auto actor = kit::spawn_stateful<console_actor, console_state>(
     system, std::move(deps), std::move(options));
-  return {actor, [actor, alive] {
+  return {actor, actor, [actor, alive] {
             if (!*alive)
               return false;
             caf::anon_send(actor, atom::cancel_v);

@@ -4,6 +4,7 @@
 #include "adapters/console/console_port.hpp"
 #include "messages/identity/workspace.hpp"
 #include "messages/interfaces/files.hpp"
+#include "messages/interfaces/jobs.hpp"
 #include "messages/interfaces/metrics.hpp"
 #include "messages/interfaces/node.hpp"
 #include "messages/interfaces/office.hpp"
@@ -51,6 +52,8 @@ struct console_options {
 struct console_deps {
   offices_actor offices;
   node_actor node;
+  /// The end of the input waits for jobs, too. Empty: there are none.
+  jobs_actor jobs;
   files_actor files;
   workspace ws;
   std::shared_ptr<const wall_clock> wall;
@@ -63,6 +66,8 @@ struct console_deps {
 /// A running console.
 struct console_handle {
   adapter_service_actor service;
+  /// The same actor as a platform's outbox.
+  transport_actor transport;
   /// What SIGINT means here: ends the running turn, or else begins the
   /// shutdown. May be called from any thread; false after the console's end.
   /// Drop it before the actor system.
