@@ -126,6 +126,7 @@ bool asks_for_silence(std::string_view text) {
 final_answer final_answer_of(const prompt_outcome& outcome,
                              turn_origin origin) {
   final_answer result;
+  result.parts = outcome.parts;
   if (!outcome.error_sentence.empty()) {
     result.text = outcome.error_sentence;
     return result;
@@ -141,18 +142,17 @@ final_answer final_answer_of(const prompt_outcome& outcome,
                   + "). Ask again with a smaller task.";
     return result;
   }
-  if (asks_for_silence(outcome.final_text)) {
+  if (asks_for_silence(outcome.final_text)
+      || (origin == turn_origin::event
+          && contracts::suppresses_notification(outcome.final_text))) {
     result.suppressed = true;
+    result.parts.clear();
     return result;
   }
-  if (origin == turn_origin::event
-      && contracts::suppresses_notification(outcome.final_text)) {
-    result.suppressed = true;
-    return result;
-  }
-  result.text = text::is_blank(outcome.final_text)
-                  ? empty_answer
-                  : bounded(outcome.final_text);
+  if (!text::is_blank(outcome.final_text))
+    result.text = bounded(outcome.final_text);
+  else if (result.parts.empty())
+    result.text = empty_answer;
   return result;
 }
 

@@ -154,6 +154,20 @@ TEST_CASE_FIXTURE(responder_world, "given an owner that does not answer, then "
   CHECK(*result == "timeout");
 }
 
+TEST_CASE_FIXTURE(responder_world, "the files of an answer are recorded with "
+                                   "its text") {
+  contracts::attachment_part file;
+  file.name = "report.pdf";
+  final_answer answer{"here", false, {file}};
+  ask(
+    subject, [](caf::ok_atom) {},
+    [](const caf::error& reason) { FAIL(sentence_of(reason)); }, atom::finish_v,
+    answer);
+  REQUIRE(ledger->produced.size() == 1);
+  CHECK(ledger->produced[0].text == "here");
+  CHECK(ledger->produced[0].parts == answer.parts);
+}
+
 TEST_CASE_FIXTURE(responder_world, "given a full disk, then the end says so") {
   ledger->produce_failures.push_back(make_failure(errc::disk, "full"));
   CHECK(*finish("x") == "disk");

@@ -324,3 +324,23 @@ TEST_CASE("an answer too long is cut at a character and says so") {
   CHECK(kept % 3 == 0);
   CHECK(text.starts_with(answer.substr(0, kept)));
 }
+
+TEST_CASE("files go along with the text, and make up for an empty one") {
+  auto outcome = says("here it is");
+  contracts::attachment_part file;
+  file.name = "report.pdf";
+  outcome.parts.emplace_back(file);
+  CHECK(final_answer_of(outcome, turn_origin::user).parts == outcome.parts);
+  outcome.final_text = " \n";
+  auto answer = final_answer_of(outcome, turn_origin::user);
+  CHECK(answer.text.empty());
+  CHECK(answer.parts == outcome.parts);
+  outcome.final_text = "[SILENT]";
+  CHECK(final_answer_of(outcome, turn_origin::user).parts.empty());
+  outcome.final_text = "NOTHING_TO_REPORT";
+  CHECK(final_answer_of(outcome, turn_origin::event).parts.empty());
+  outcome.error_sentence = "It failed.";
+  answer = final_answer_of(outcome, turn_origin::user);
+  CHECK(answer.text == "It failed.");
+  CHECK(answer.parts == outcome.parts);
+}
