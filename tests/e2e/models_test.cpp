@@ -1,7 +1,11 @@
+#include "messages/codec/artifact_record.hpp"
 #include "messages/codec/json_support.hpp"
+#include "messages/text/sha256.hpp"
 #include "tests/e2e/e2e_support.hpp"
 
 #include <doctest/doctest.h>
+
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -126,6 +130,42 @@ TEST_CASE("an OpenAI-style provider answers") {
 
 TEST_CASE("an Anthropic-style provider answers") {
   answers_from_the_model("anthropic-messages");
+}
+
+TEST_CASE(
+  "a file that the model attaches is kept, and named where it cannot be "
+  "shown") {
+  provider mock{R"json({"fixtures":[
+    {"match":{"userMessage":"report","hasToolResult":false},
+     "response":{"toolCalls":[
+       {"id":"call_1","name":"write",
+        "arguments":{"label":"draft","path":"report.md","content":"# All well"}},
+       {"id":"call_2","name":"attach",
+        "arguments":{"label":"hand over","path":"report.md"}}]}},
+    {"match":{"userMessage":"report","hasToolResult":true},
+     "response":{"content":"Here is the report."}}]
+})json"};
+  model_home place{mock.url(), "openai-completions"};
+  auto run = place.converse("report please\n");
+  INFO(run.out, run.err);
+  CHECK(run.code == 0);
+  CHECK(contains(
+    run.out, "Here is the report.\n\n⚠️ Attachment not delivered on this "
+             "destination: report.md (text/markdown, 10 bytes)."));
+  CHECK_FALSE(contains(place.log(), "Attachment not delivered"));
+  auto index = lines_of(read_file(place.state + "/artifacts/index.jsonl"));
+  REQUIRE(index.size() == 1);
+  auto record = parse_artifact_line(index[0]);
+  REQUIRE(record);
+  CHECK(record->conversation_id == "console:local");
+  CHECK(record->integrity_id == "sha256:" + text::sha256_hex("# All well"));
+  std::string digest{digest_of(record->integrity_id)};
+  auto path =
+    place.state + "/artifacts/sha256/" + digest.substr(0, 2) + "/" + digest;
+  CHECK(read_file(path) == "# All well");
+  struct stat facts {};
+  REQUIRE(::stat(path.c_str(), &facts) == 0);
+  CHECK((facts.st_mode & 07777) == 0600);
 }
 
 TEST_CASE("an OpenAI-style provider uses a tool") {
