@@ -299,9 +299,10 @@ private:
   }
 
   void read_console() {
-    boot_->headless =
-      plan_.run.headless
-      || (!plan_.run.console && layered_.boolean("console.headless"));
+    boot_->headless = plan_.run.headless
+                      || (!plan_.run.console && !plan_.run.json
+                          && layered_.boolean("console.headless"));
+    boot_->json = plan_.run.json;
     auto named = plan_.run.console;
     if (!named) {
       named = settings_.text("console.conversation");
@@ -313,7 +314,7 @@ private:
     boot_->console =
       !boot_->headless
       && (machine_.stdin_is_terminal || plan_.run.console.has_value()
-          || !any_platform_active());
+          || plan_.run.json || !any_platform_active());
     if (boot_->headless && !any_platform_active())
       warn(
         "No chat platform is active and the console is off, so nobody can "

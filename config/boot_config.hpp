@@ -92,6 +92,8 @@ struct boot_config {
   bool headless = false;
   /// A console is to be started (decision B5).
   bool console = false;
+  /// It speaks NDJSON frames.
+  bool json = false;
   /// Its first conversation.
   std::string console_name = "local";
   http_config http;

@@ -138,6 +138,7 @@ cli_result parse_run(const arguments& args) {
   cli.value("--log", plan.run.log_file);
   cli.value("--download", download);
   cli.flag("--headless", plan.run.headless);
+  cli.flag("--json", plan.run.json);
   cli.flag("--help,-h", help);
   cli.flag("--version,-v,-V", version);
   cli.flag("--onboard", onboard);
@@ -160,6 +161,8 @@ cli_result parse_run(const arguments& args) {
                   + "' is no name of 1 to 32 characters of a-z, 0-9 and '-'.");
   if (plan.run.console && plan.run.headless)
     return refuse("--console and --headless contradict each other; give one.");
+  if (plan.run.json && plan.run.headless)
+    return refuse("--json and --headless contradict each other; give one.");
   if (plan.run.sandbox_text) {
     auto parsed = parse_sandbox_value(*plan.run.sandbox_text);
     if (!parsed)
@@ -339,6 +342,8 @@ Flags of run:
   --sandbox VALUE   where commands run (default bwrap), see below
   --headless        no console, even on a terminal
   --console NAME    console with the conversation NAME ([a-z0-9-], up to 32)
+  --json            console for programs: a line of input is a message, standard
+                    output carries NDJSON frames
   --log FILE        append the log to FILE instead of standard error
   WORKSPACE         directory the agent sees (default <state-dir>/workspace)
 

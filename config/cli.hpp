@@ -26,6 +26,8 @@ struct run_options {
   std::optional<std::string> sandbox_text;
   std::optional<sandbox_value> sandbox;
   bool headless = false;
+  /// The console speaks NDJSON frames.
+  bool json = false;
   /// First conversation of the console.
   std::optional<std::string> console;
   std::optional<std::string> log_file;

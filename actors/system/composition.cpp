@@ -18,6 +18,7 @@
 #include "actors/session/session_store.hpp"
 #include "actors/settings/settings.hpp"
 #include "adapters/console/console.hpp"
+#include "adapters/console/frame_responder.hpp"
 #include "adapters/models/provider_factory.hpp"
 #include "messages/limits.hpp"
 #include "sandbox/bwrap_core.hpp"
@@ -123,6 +124,9 @@ runner_factory make_runners(const boot_result& boot, const runtime& parts) {
      harness::make_attach_tool(parts.artifacts),
      harness::make_jobs_tool(parts.jobs)});
   services.responders = runner::make_responder_factory();
+  if (boot.config->json)
+    services.responders =
+      console::make_frame_responders(std::move(services.responders));
   services.metrics = parts.metrics;
   services.wall = boot.ports.wall;
   services.time_zone = time_zone_of(boot);
@@ -148,6 +152,7 @@ offices_actor start_offices(caf::actor_system& system, const boot_result& boot,
   args.deps.files = parts.files;
   args.deps.metrics = parts.metrics;
   args.deps.sessions = make_sessions(boot, parts);
+  args.deps.settings = parts.settings;
   args.deps.stores = make_stores(boot, parts);
   args.deps.wall = boot.ports.wall;
   args.deps.intake = {boot.config->intake_max_age,
@@ -164,7 +169,8 @@ offices_actor start_offices(caf::actor_system& system, const boot_result& boot,
 
 adapter_plan plan_console(const boot_result& boot, runtime& parts) {
   console::console_options options;
-  options.interactive = boot.machine.stdin_is_terminal;
+  options.json = boot.config->json;
+  options.interactive = boot.machine.stdin_is_terminal && !options.json;
   options.first_name = boot.config->console_name;
   options.user = boot.machine.login.empty() ? "user" : boot.machine.login;
   options.home = boot.machine.home;
@@ -173,7 +179,6 @@ adapter_plan plan_console(const boot_result& boot, runtime& parts) {
   options.log_tee = boot.log_tee;
   parts.interactive = options.interactive;
   adapter_plan plan;
-  args.deps.settings = parts.settings;
   plan.platform = platform_id::console;
   plan.spawn = [&boot, &parts, options](caf::actor_system& system,
                                         const node_actor& node) {

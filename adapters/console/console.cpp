@@ -7,8 +7,11 @@
 #include "adapters/console/attach_core.hpp"
 #include "adapters/console/console_core.hpp"
 #include "adapters/console/console_thread.hpp"
+#include "adapters/console/frame_core.hpp"
+#include "adapters/console/frame_responder.hpp"
 #include "adapters/console/screen_core.hpp"
 #include "messages/codec/log_record.hpp"
+#include "messages/text/harmless.hpp"
 
 #include <caf/all.hpp>
 
@@ -26,8 +29,8 @@ namespace {
 namespace log = kit::log;
 
 /// Adapter, transport, and what the streams tell.
-using console_actor =
-  adapter_service_actor::extend_with<transport_actor>::extend<
+using console_actor = adapter_service_actor::extend_with<transport_actor>::
+  extend_with<frame_sink_actor>::extend<
     caf::reacts_to<atom::read, std::string, bool>, caf::reacts_to<atom::close>,
     caf::reacts_to<atom::cancel>, caf::reacts_to<atom::write, uint64_t, bool>,
     caf::reacts_to<atom::done>>;
@@ -42,6 +45,8 @@ using console_actor =
 ///   (fetch, attachment_fetch) → size => on_fetch
 ///   (closed, entry)       => on_closed
 ///   (config)              → transport_info => config
+///   (status | append | replace, outbound)  => tell  (what runs do)
+///   (event, outbound, stream_event)        => tell
 ///   (read, bytes, cut)    => on_line      (internal: the streams)
 ///   (close)               => on_end_of_input
 ///   (cancel)              => on_interrupt
@@ -68,6 +73,8 @@ public:
   void init(console_deps deps, console_options options) {
     deps_ = std::move(deps);
     options_ = std::move(options);
+    if (options_.json)
+      frames_.emplace();
     core_.emplace(options_.interactive, options_.first_name);
     screen_.emplace(
       options_.interactive,
@@ -85,9 +92,21 @@ public:
       [this](atom::drop, const std::string& run) { on_drop(run); },
       [this](atom::fetch, const attachment_fetch& x) { return on_fetch(x); },
       [this](atom::closed, const closed_entry& x) {
+        if (frames_)
+          write_frames(0, frames_->closed(x));
         carry_out(core_->closed(x.message_id));
       },
       [this](atom::config) { return config(); },
+      [this](atom::status, const outbound& x) { tell(x, &frame_core::status); },
+      [this](atom::append, const outbound& x) { tell(x, &frame_core::append); },
+      [this](atom::replace, const outbound& x) {
+        tell(x, &frame_core::replace);
+      },
+      [this](atom::event, const outbound& x,
+             const contracts::stream_event& event) {
+        if (frames_ && !is_dropped(x))
+          write_frames(0, frames_->event(x, event));
+      },
       [this](atom::read, std::string& bytes, bool cut) {
         carry_out(core_->line({std::move(bytes), cut}, now()));
       },
@@ -276,6 +295,8 @@ private:
   }
 
   void apply(effect::submit& item) {
+    if (frames_)
+      frames_->begin(item.id, item.name, item.line);
     intake_request request;
     auto& event = request.event;
     event.address = {platform_id::console, item.name};
@@ -300,6 +321,11 @@ private:
           carry_out(
             core_->not_taken(name, id, code_of(reason), sentence_of(reason)));
         });
+  }
+
+  void apply(effect::settled& item) {
+    if (frames_)
+      write_frames(0, frames_->settled(item.id, item.outcome, item.fault));
   }
 
   void apply(effect::stop_any& item) { ask_to_stop(std::move(item.names)); }
@@ -587,7 +613,8 @@ private:
     if (operation.rank == outbound_class::final_answer)
       preface = core_->preface_of(operation.message_id);
     core_->met(operation.conversation.conversation_id);
-    auto lines = screen_->show(operation, ref, preface);
+    auto lines = frames_ ? frames_of(operation, ref, preface)
+                         : screen_->show(operation, ref, preface);
     if (lines.empty() || port_ended_) {
       delivered outcome;
       outcome.ref = std::move(ref);
@@ -597,6 +624,50 @@ private:
     auto token = ++last_token_;
     writes_[token] = {id, std::move(ref)};
     print(token, std::move(lines));
+  }
+
+  /// What runs tell comes through their responders.
+  printed frames_of(const outbound& operation, const std::string& ref,
+                    const std::string& preface) {
+    printed result;
+    if (operation.content == outbound_content::notice) {
+      auto frame = frames_->notice(operation);
+      if (!frame)
+        return screen_->show(operation, ref);
+      result.out = safe_frames(std::move(*frame));
+    } else if (operation.rank == outbound_class::final_answer) {
+      std::string lines;
+      if (!preface.empty())
+        lines = frames_->warning(operation, preface);
+      lines += frames_->answer(operation);
+      result.out = safe_frames(std::move(lines));
+    }
+    return result;
+  }
+
+  void tell(const outbound& what,
+            std::string (frame_core::*verb)(const outbound&)) {
+    if (frames_ && !is_dropped(what))
+      write_frames(0, (*frames_.*verb)(what));
+  }
+
+  void write_frames(uint64_t token, std::string lines) {
+    if (!lines.empty() && !port_ended_ && !output_lost_)
+      print(token, {safe_frames(std::move(lines)), {}});
+  }
+
+  /// Frames as they may go to a terminal, if that is where they go.
+  std::string safe_frames(std::string lines) const {
+    if (!options_.output_is_terminal)
+      return lines;
+    std::string result;
+    std::string_view rest = lines;
+    while (!rest.empty()) {
+      auto end = rest.find('\n');
+      result += text::harmless(rest.substr(0, end)) + '\n';
+      rest.remove_prefix(end + 1);
+    }
+    return result;
   }
 
   void print(uint64_t token, printed lines) {
@@ -690,6 +761,8 @@ private:
   console_options options_;
   std::optional<console_core> core_;
   std::optional<screen_core> screen_;
+  /// Of a console that prints frames.
+  std::optional<frame_core> frames_;
   bool started_ = false;
   bool port_ended_ = false;
   bool output_lost_ = false;
@@ -716,7 +789,8 @@ console_handle spawn_console(caf::actor_system& system, console_deps deps,
     // Output that goes to a file or a pipe wants no line editing.
     options.output_is_terminal = isatty(options.output_fd) != 0;
     options.error_is_terminal = isatty(options.error_fd) != 0;
-    options.interactive = options.interactive && isatty(options.input_fd) != 0
+    options.interactive = options.interactive && !options.json
+                          && isatty(options.input_fd) != 0
                           && options.output_is_terminal;
     deps.port = make_console_thread({options.interactive, options.input_fd,
                                      options.output_fd, options.error_fd});

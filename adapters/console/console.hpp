@@ -23,6 +23,10 @@ struct console_options {
   /// input or output is no terminal, a pipe: one message a line, final answers
   /// on the output, all else on the error stream.
   bool interactive = false;
+  /// A pipe whose output is frames: NDJSON on the output, one finish or error
+  /// for every message (agent contracts, 3.8). Runs tell what they do through
+  /// make_frame_responders.
+  bool json = false;
   /// Name of the first conversation, 1 to 32 of [a-z0-9-].
   std::string first_name = "local";
   int input_fd = 0;

@@ -45,6 +45,7 @@ console_core::conversation& console_core::enter(console_effects& out,
 console_effects console_core::line(const raw_line& input, int64_t now_ms) {
   using verb = console_line::verb;
   console_effects out;
+  ++last_line_;
   if (draining_)
     return out;
   auto parsed = read_line(input);
@@ -73,6 +74,7 @@ console_effects console_core::line(const raw_line& input, int64_t now_ms) {
   case verb::message: {
     message entry;
     entry.text = std::move(parsed.text);
+    entry.line = last_line_;
     entry.cut = parsed.cut;
     enter(out, current_).waiting.push_back(std::move(entry));
     offer_next(out, current_, now_ms);
@@ -81,6 +83,7 @@ console_effects console_core::line(const raw_line& input, int64_t now_ms) {
   case verb::attach: {
     message entry;
     entry.text = std::move(parsed.text);
+    entry.line = last_line_;
     entry.cut = parsed.cut;
     entry.look = ++last_look_;
     out.push_back(effect::look{entry.look, std::move(parsed.path)});
@@ -137,7 +140,8 @@ void console_core::offer_next(console_effects& out, const std::string& name,
   entry.id = ids_.next(now_ms);
   if (entry.cut)
     cut_.insert(entry.id);
-  out.push_back(effect::submit{name, entry.id, entry.text, entry.file});
+  out.push_back(
+    effect::submit{name, entry.id, entry.text, entry.file, entry.line});
 }
 
 console_effects console_core::log_read(const std::string& name,
@@ -167,6 +171,8 @@ console_effects console_core::taken(const std::string& name,
     open_.emplace(id, name);
   } else {
     cut_.erase(id);
+    if (!open)
+      out.push_back(effect::settled{id, to_string(outcome)});
     release(out);
   }
   offer_next(out, name, now_ms);
@@ -186,6 +192,7 @@ console_effects console_core::not_taken(const std::string& name,
     cut_.erase(id);
     place.offered.reset();
     out.push_back(effect::say{"Your message was not taken: " + sentence});
+    out.push_back(effect::settled{id, to_string(why), sentence});
     release(out);
     if (!draining_)
       out.push_back(effect::retry{name, 0});
@@ -218,7 +225,7 @@ console_effects console_core::retry_due(const std::string& name,
   }
   if (std::exchange(place.offered->resting, false))
     out.push_back(effect::submit{name, place.offered->id, place.offered->text,
-                                 place.offered->file});
+                                 place.offered->file, place.offered->line});
   return out;
 }
 
@@ -320,6 +327,9 @@ console_effects console_core::drain() {
   for (auto& [name, place] : conversations_) {
     lost += std::exchange(place.waiting, {}).size();
     if (place.offered && place.offered->resting) {
+      out.push_back(effect::settled{place.offered->id,
+                                    to_string(errc::shutting_down),
+                                    "The program is ending."});
       place.offered.reset();
       ++lost;
     }

@@ -31,6 +31,17 @@ struct submit {
   std::string text;
   /// Absolute path of a file that goes with it; empty: none.
   std::string file = {};
+  /// Number of the line it came from; 0: nobody typed it.
+  uint64_t line = 0;
+};
+/// A message has ended without being open: it was carried out, logged or
+/// refused.
+struct settled {
+  std::string id;
+  /// Of the intake, or the name of an error.
+  std::string outcome;
+  /// What went wrong; empty: nothing did.
+  std::string fault = {};
 };
 /// See whether a file can be sent; answer with looked.
 struct look {
@@ -72,9 +83,9 @@ struct shutdown {
 } // namespace effect
 
 using console_effect =
-  std::variant<effect::read_log, effect::submit, effect::look, effect::stop_any,
-               effect::retry, effect::say, effect::allow, effect::prompt,
-               effect::shutdown>;
+  std::variant<effect::read_log, effect::submit, effect::settled, effect::look,
+               effect::stop_any, effect::retry, effect::say, effect::allow,
+               effect::prompt, effect::shutdown>;
 
 using console_effects = std::vector<console_effect>;
 
@@ -130,6 +141,8 @@ private:
     std::string id;
     std::string text;
     std::string file;
+    /// Number of its line of the input.
+    uint64_t line = 0;
     /// Its file is being looked at; 0: it has none, or it is fine.
     uint64_t look = 0;
     bool cut = false;
@@ -176,6 +189,7 @@ private:
   std::set<std::string> cut_;
   message_ids ids_;
   uint64_t last_look_ = 0;
+  uint64_t last_line_ = 0;
   bool input_ended_ = false;
   bool draining_ = false;
   bool ended_ = false;

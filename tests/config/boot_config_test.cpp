@@ -235,6 +235,7 @@ TEST_CASE("when the console runs") {
          // console from answering.
          row{"service with platform", {}, false, true, true},
          row{"asked for", {"--console=x"}, false, true, true},
+         row{"asked for by a program", {"--json"}, false, true, true},
          row{"headless", {"--headless"}, true, false, false},
          row{"headless service", {"--headless"}, false, true, false},
        }) {

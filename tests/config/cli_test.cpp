@@ -30,6 +30,7 @@ TEST_CASE("no argument runs the node with defaults") {
   CHECK_FALSE(plan.run.sandbox);
   CHECK_FALSE(plan.run.headless);
   CHECK_FALSE(plan.run.console);
+  CHECK_FALSE(plan.run.json);
   CHECK_FALSE(plan.run.log_file);
 }
 
@@ -119,6 +120,7 @@ TEST_CASE("wrong usage is one sentence that names the argument") {
         row{{"--console", "Bad Name"}, "'Bad Name' is no name"},
         row{{"--console=" + std::string(33, 'a')}, "1 to 32 characters"},
         row{{"--console=a", "--headless"}, "contradict"},
+        row{{"run", "--json", "--headless"}, "contradict"},
         row{{""}, "empty word"},
         row{{"--onboard"}, "`bureau onboard` is not available"},
         row{{"--download=C1"}, "`bureau download` is not available"},
@@ -196,6 +198,11 @@ TEST_CASE("an office is shown by its platform and id") {
         == platform_id::console);
 }
 
+TEST_CASE("the console can speak frames") {
+  CHECK(plan_of({"run", "--json"}).run.json);
+  CHECK(plan_of({"--json", "--console", "a"}).run.console == "a");
+}
+
 TEST_CASE("status and shutdown carry their flags") {
   auto status = plan_of({"status", "--json", "--state-dir", "/s"});
   CHECK(status.status.json);
@@ -212,11 +219,12 @@ TEST_CASE("status and shutdown carry their flags") {
 TEST_CASE("the help text names every flag and sandbox value") {
   auto text = help_text();
   for (auto part :
-       {"--state-dir", "--sandbox", "--headless", "--console", "--log",
-        "WORKSPACE", "office claim", "office show", "bureau status [--json]",
-        "bureau shutdown [--timeout SECONDS]", "env", "bwrap[:default]", "host",
-        "container:<container-name>", "image:<image-name>", "gondolin:default",
-        "firecracker:<vm-id>", "cloudflare:<sandbox-id>"}) {
+       {"--state-dir", "--sandbox", "--headless", "--console", "--json",
+        "--log", "WORKSPACE", "office claim", "office show",
+        "bureau status [--json]", "bureau shutdown [--timeout SECONDS]", "env",
+        "bwrap[:default]", "host", "container:<container-name>",
+        "image:<image-name>", "gondolin:default", "firecracker:<vm-id>",
+        "cloudflare:<sandbox-id>"}) {
     CAPTURE(std::string{part});
     CHECK(text.find(part) != std::string::npos);
   }

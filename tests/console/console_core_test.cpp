@@ -16,6 +16,9 @@ struct effect_name {
     return "submit " + x.name + " " + x.id + " " + x.text.substr(0, 20)
            + (x.file.empty() ? "" : " with " + x.file);
   }
+  std::string operator()(const effect::settled& x) {
+    return "settled " + x.id + " " + x.outcome;
+  }
   std::string operator()(const effect::look& x) {
     return "look " + std::to_string(x.number) + " " + x.path;
   }
@@ -97,7 +100,8 @@ TEST_CASE("what gives a place in the line back") {
   CHECK(say(core, "/to lab") == "prompt lab; allow 1");
   core.line({"/to local", false}, now);
   say(core, "stop");
-  CHECK(taken(core, "1.000000", intake_outcome::stopped) == "allow 1");
+  CHECK(taken(core, "1.000000", intake_outcome::stopped)
+        == "settled 1.000000 stopped; allow 1");
   say(core, "a");
   CHECK(taken(core, "1.000001").empty());
   CHECK(told(core.closed("1.000001")) == "allow 1");
@@ -176,7 +180,8 @@ TEST_CASE("a message that can never be taken is given up") {
   say(core, "a");
   say(core, "b");
   CHECK(told(core.not_taken("local", "1.000000", errc::bad_identity, "no"))
-        == "say Your message was not taken; allow 1; retry local 0");
+        == "say Your message was not taken; settled 1.000000 bad_identity; "
+           "allow 1; retry local 0");
   CHECK(told(core.retry_due("local", now)) == "submit local 1.000001 b");
 }
 
@@ -296,7 +301,8 @@ TEST_CASE("draining gives up a message that waits for its next offer") {
   auto core = ready();
   say(core, "a");
   core.not_taken("local", "1.000000", errc::disk, "full");
-  CHECK(told(core.drain()) == "say 1 lines were not taken");
+  CHECK(told(core.drain())
+        == "settled 1.000000 shutting_down; say 1 lines were not taken");
   CHECK(core.retry_due("local", now).empty());
   CHECK(core.load() == 0);
 }

@@ -1,4 +1,5 @@
 #include "messages/codec/json_support.hpp"
+#include "messages/contracts/stream_frame.hpp"
 #include "tests/e2e/e2e_support.hpp"
 
 #include <doctest/doctest.h>
@@ -182,4 +183,39 @@ TEST_CASE("a secret of the node is nowhere in the world of a command") {
   CHECK_FALSE(contains(run.out, "k3y-77"));
   CHECK_FALSE(contains(run.out, "p4ss-77"));
   CHECK_FALSE(contains(run.err, "k3y-77"));
+}
+
+TEST_CASE("a program reads frames, and one end for every message") {
+  home place;
+  place.flags.push_back("--json");
+  auto run = place.converse("hello\nrun: echo $((6*7))\n");
+  INFO(run.err);
+  CHECK(run.code == 0);
+  std::vector<std::string> answers;
+  std::vector<int64_t> lines;
+  auto events = 0;
+  for (const auto& line : lines_of(run.out)) {
+    CAPTURE(line);
+    auto parsed = contracts::parse_frame(line);
+    REQUIRE(parsed);
+    auto frame = contracts::read_frame(*parsed);
+    auto metadata = json::member(*parsed, "metadata");
+    REQUIRE(metadata != nullptr);
+    REQUIRE(metadata->is_object());
+    const auto& fields = metadata->get_object();
+    CHECK_FALSE(json::text_or_empty(fields, "messageId").empty());
+    CHECK(json::text_or_empty(fields, "conversationId") == "console:local");
+    events += frame.kind == contracts::frame_kind::event ? 1 : 0;
+    CHECK(frame.kind != contracts::frame_kind::error);
+    CHECK(frame.kind != contracts::frame_kind::unknown);
+    if (frame.kind != contracts::frame_kind::finish)
+      continue;
+    answers.push_back(frame.text.value_or(""));
+    lines.push_back(json::int_member(fields, "line").value_or(0));
+  }
+  CHECK(lines == std::vector<int64_t>{1, 2});
+  REQUIRE(answers.size() == 2);
+  CHECK(contains(answers[0], "offline"));
+  CHECK(contains(answers[1], "42"));
+  CHECK(events >= 2);
 }
