@@ -248,6 +248,9 @@ private:
     bool late = false;
   };
 
+  static void remember(std::deque<std::string>& list, const std::string& id);
+  /// Whether a message that finds the queue full may wait for a collected turn.
+  bool joins_full_queue(const turn_ticket& accepted) const;
   void start_next(session_effects& out);
   /// Takes what waits into the turn that begins, as the rules say.
   void collect();

@@ -152,7 +152,7 @@ TEST_CASE("a steered message keeps its place until the answer covers it") {
   CHECK(at.core.ticket(make_ticket("m3"), at.now).empty());
 }
 
-TEST_CASE("only plain text of a user steers") {
+TEST_CASE("only plain text steers, and not that of a schedule") {
   struct row {
     const char* name;
     turn_ticket ticket;
@@ -161,10 +161,13 @@ TEST_CASE("only plain text of a user steers") {
   auto other = [](const std::string& text) {
     return make_ticket("m2", text);
   };
+  auto job_end = other("it is done");
+  job_end.event.origin = turn_origin::action;
   const row rows[] = {
     {"text", other("and blue"), true},
     {"a file", with_file("m2"), false},
     {"a schedule", scheduled("m2"), false},
+    {"a job that ended", job_end, true},
     {"a command", other("/model tiny"), false},
     {"nothing", other(" "), false},
     {"long enough", other(std::string(8000, 'x')), true},
