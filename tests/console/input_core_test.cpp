@@ -142,6 +142,7 @@ TEST_CASE("a file to attach, its path and the text with it") {
   CHECK(cut.cut);
   CHECK(cut.what == verb::attach);
   CHECK(help_text().find("/attach PATH") != std::string::npos);
+  CHECK(help_text().find("/queue [MODE]") != std::string::npos);
 }
 
 TEST_CASE("long lines at the bound") {
