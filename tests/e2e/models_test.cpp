@@ -168,6 +168,32 @@ TEST_CASE(
   CHECK((facts.st_mode & 07777) == 0600);
 }
 
+TEST_CASE("no link and no path leads an attachment out of the workspace") {
+  provider mock{R"json({"fixtures":[
+    {"match":{"userMessage":"steal","hasToolResult":false},
+     "response":{"toolCalls":[
+       {"id":"call_1","name":"bash","arguments":{"label":"link",
+        "command":"ln -s /etc/hostname link; ln -s /etc way; ls"}},
+       {"id":"call_2","name":"attach","arguments":{"label":"a","path":"link"}},
+       {"id":"call_3","name":"attach",
+        "arguments":{"label":"b","path":"way/hostname"}},
+       {"id":"call_4","name":"attach",
+        "arguments":{"label":"c","path":"/etc/hostname"}},
+       {"id":"call_5","name":"attach",
+        "arguments":{"label":"d","path":"../../etc/hostname"}}]}},
+    {"match":{"userMessage":"steal","hasToolResult":true},
+     "response":{"content":"It did not work."}}]
+})json"};
+  model_home place{mock.url(), "openai-completions"};
+  auto run = place.converse("steal it\n");
+  INFO(run.out, run.err);
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "It did not work."));
+  CHECK_FALSE(contains(run.out, "⚠️"));
+  CHECK(count(place.session(), "\"isError\":true") == 4);
+  CHECK(read_file(place.state + "/artifacts/index.jsonl").empty());
+}
+
 TEST_CASE("an OpenAI-style provider uses a tool") {
   uses_a_tool("openai-completions");
 }
