@@ -2,9 +2,11 @@
 
 #include "messages/text/utf8.hpp"
 
+#include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/serialize.hpp>
-#include <boost/json/stream_parser.hpp>
+#include <boost/json/value_stack.hpp>
 
+#include <charconv>
 #include <cmath>
 
 namespace bureau::json {
@@ -178,17 +180,92 @@ private:
   size_t pos_ = 0;
 };
 
+/// Builds the value that a text stands for. Boost's own builder rounds twice:
+/// one in ten fractions of 17 digits comes out as a neighbour.
+class value_builder {
+public:
+  static constexpr size_t max_object_size = bj::object::max_size();
+  static constexpr size_t max_array_size = bj::array::max_size();
+  static constexpr size_t max_key_size = bj::string::max_size();
+  static constexpr size_t max_string_size = bj::string::max_size();
+
+  using fault = boost::system::error_code;
+  using view = bj::string_view;
+
+  value_builder() { stack_.reset(); }
+
+  bj::value release() { return stack_.release(); }
+
+  bool on_document_begin(fault&) { return true; }
+  bool on_document_end(fault&) { return true; }
+  bool on_object_begin(fault&) { return true; }
+  bool on_object_end(size_t members, fault&) {
+    stack_.push_object(members);
+    return true;
+  }
+  bool on_array_begin(fault&) { return true; }
+  bool on_array_end(size_t elements, fault&) {
+    stack_.push_array(elements);
+    return true;
+  }
+  bool on_key_part(view part, size_t, fault&) {
+    stack_.push_chars(part);
+    return true;
+  }
+  bool on_key(view rest, size_t, fault&) {
+    stack_.push_key(rest);
+    return true;
+  }
+  bool on_string_part(view part, size_t, fault&) {
+    stack_.push_chars(part);
+    return true;
+  }
+  bool on_string(view rest, size_t, fault&) {
+    stack_.push_string(rest);
+    return true;
+  }
+  bool on_number_part(view, fault&) { return true; }
+  bool on_int64(int64_t number, view, fault&) {
+    stack_.push_int64(number);
+    return true;
+  }
+  bool on_uint64(uint64_t number, view, fault&) {
+    stack_.push_uint64(number);
+    return true;
+  }
+  /// The text is whole, because it is never parsed in pieces.
+  bool on_double(double rounded, view text, fault&) {
+    auto exact = rounded;
+    auto end = text.data() + text.size();
+    if (std::from_chars(text.data(), end, exact).ec != std::errc{})
+      exact = rounded;
+    stack_.push_double(exact);
+    return true;
+  }
+  bool on_bool(bool flag, fault&) {
+    stack_.push_bool(flag);
+    return true;
+  }
+  bool on_null(fault&) {
+    stack_.push_null();
+    return true;
+  }
+  bool on_comment_part(view, fault&) { return true; }
+  bool on_comment(view, fault&) { return true; }
+
+private:
+  bj::value_stack stack_;
+};
+
 } // namespace
 
 parsed parse(std::string_view text) {
   parsed result;
   bj::parse_options options;
   options.max_depth = 256;
-  bj::stream_parser parser{{}, options};
+  bj::basic_parser<value_builder> parser{options};
   boost::system::error_code ec;
-  auto consumed = parser.write_some(text.data(), text.size(), ec);
-  if (!ec && !parser.done())
-    parser.finish(ec);
+  auto consumed = parser.write_some(false, text.data(), text.size(), ec);
   auto rest = text.substr(consumed);
   while (!rest.empty()
          && std::string_view{" \t\r\n"}.find(rest.front())
@@ -202,7 +279,7 @@ parsed parse(std::string_view text) {
     result.fault = locate(text, text.size() - rest.size(),
                           "text after the end of the value");
   else
-    result.value = parser.release();
+    result.value = parser.handler().release();
   return result;
 }
 
