@@ -1,7 +1,10 @@
 #include "messages/contracts/continuation.hpp"
 
+#include "messages/codec/json_support.hpp"
 #include "messages/contracts/closed_object.hpp"
+#include "messages/contracts/vocabulary.hpp"
 #include "messages/contracts/wire_json.hpp"
+#include "messages/errc.hpp"
 
 #include <boost/json/array.hpp>
 
@@ -18,16 +21,12 @@ constexpr byte_limits id_limits{512, 1, true};
 constexpr byte_limits label_limits{512};
 constexpr byte_limits content_limits{continuation_max_message_bytes};
 
-std::optional<std::string> parse_role(std::string_view name) {
-  for (std::string_view role : {"system", "user", "assistant", "tool"})
-    if (name == role)
-      return std::string{role};
-  return std::nullopt;
-}
+constexpr std::array<std::string_view, 4> role_names = {"system", "user",
+                                                        "assistant", "tool"};
 
 bool is_message(const bj::value& value) {
   closed_object message{value};
-  message.word("role", parse_role);
+  message.word("role", parse_continuation_role);
   message.text("content", content_limits);
   message.optional_text("name", label_limits);
   message.optional_text("runId", label_limits);
@@ -45,6 +44,19 @@ bool is_own(const bj::value& value, std::string_view role, std::string_view run,
     return member != nullptr && member->get_string() == wanted;
   };
   return has("role", role) && has("runId", run) && has("timestamp", captured);
+}
+
+caf::optional<std::string> optional_member(const bj::object& fields,
+                                           std::string_view name) {
+  if (auto text = json::string_member(fields, name))
+    return std::move(*text);
+  return caf::none;
+}
+
+void put(bj::object& into, const char* name,
+         const caf::optional<std::string>& value) {
+  if (value)
+    into[name] = *value;
 }
 
 } // namespace
@@ -89,6 +101,61 @@ continuation_fault check_continuation_origin_context(const bj::value& context) {
   if (!print_wire(context, continuation_max_bytes))
     return continuation_fault::size;
   return continuation_fault::none;
+}
+
+std::string to_string(continuation_role role) {
+  return name_in(role_names, role);
+}
+
+std::optional<continuation_role>
+parse_continuation_role(std::string_view name) {
+  return find_in<continuation_role>(role_names, name);
+}
+
+caf::expected<continuation_context>
+parse_continuation_context(const bj::value& value) {
+  if (auto fault = check_continuation_origin_context(value);
+      fault != continuation_fault::none)
+    return make_failure(errc::bad_request,
+                        "malformed continuation context: " + to_string(fault));
+  const auto& fields = value.get_object();
+  continuation_context result;
+  result.conversation_id = json::text_or_empty(fields, "conversationId");
+  result.origin_run_id = json::text_or_empty(fields, "originRunId");
+  result.history_boundary = json::text_or_empty(fields, "historyBoundary");
+  result.captured_at = json::text_or_empty(fields, "capturedAt");
+  for (const auto& entry : fields.at("messages").get_array()) {
+    const auto& said = entry.get_object();
+    auto role = parse_continuation_role(json::text_or_empty(said, "role"));
+    continuation_message message;
+    message.role = *role;
+    message.content = json::text_or_empty(said, "content");
+    message.name = optional_member(said, "name");
+    message.timestamp = optional_member(said, "timestamp");
+    message.run_id = optional_member(said, "runId");
+    message.idempotency_key = optional_member(said, "idempotencyKey");
+    result.messages.push_back(std::move(message));
+  }
+  return result;
+}
+
+bj::object to_json(const continuation_context& context) {
+  bj::array messages;
+  for (const auto& message : context.messages) {
+    bj::object entry{{"role", to_string(message.role)},
+                     {"content", message.content}};
+    put(entry, "name", message.name);
+    put(entry, "timestamp", message.timestamp);
+    put(entry, "runId", message.run_id);
+    put(entry, "idempotencyKey", message.idempotency_key);
+    messages.push_back(std::move(entry));
+  }
+  return {{"schemaVersion", 1},
+          {"conversationId", context.conversation_id},
+          {"originRunId", context.origin_run_id},
+          {"historyBoundary", context.history_boundary},
+          {"capturedAt", context.captured_at},
+          {"messages", std::move(messages)}};
 }
 
 } // namespace bureau::contracts
