@@ -101,6 +101,14 @@ contracts::stream_event steered(const harness_event& event,
   return result;
 }
 
+/// Its end, which comes at once; what was typed is in neither of them.
+contracts::stream_event steering_done(contracts::stream_event started) {
+  started.kind = contracts::stream_event_kind::tool_call_completed;
+  started.content = json_text{R"("applied")"};
+  started.is_error = false;
+  return started;
+}
+
 output_call call(output_call::verb what, std::string text) {
   return {what, std::move(text), {}};
 }
@@ -192,6 +200,7 @@ output_calls run_output_core::event(const harness_event& event) {
     break;
   case harness_event_kind::input_applied:
     out.push_back(call(steered(event, style_.roots)));
+    out.push_back(call(steering_done(out.back().event)));
     break;
   // A budget is told by the answer.
   case harness_event_kind::budget_exceeded:

@@ -148,7 +148,7 @@ TEST_CASE("what a run shows") {
        event.text = "no,\ntoken=abc";
        return event;
      }()},
-     "#↪️ Steered: “no, token=[redacted]”"},
+     "#↪️ Steered: “no, token=[redacted]”/live-input:"},
     {"a budget is told by the answer alone",
      {[] {
        auto event = of_kind(harness_event_kind::budget_exceeded);
@@ -199,9 +199,14 @@ TEST_CASE("a message that reached the run is a call of its own") {
   applied.text = "stop that";
   run_output_core core{{}};
   auto calls = core.event(applied);
-  REQUIRE(calls.size() == 1);
+  REQUIRE(calls.size() == 2);
   CHECK(is_steering(calls[0].event));
   CHECK(calls[0].event.id == "live-input:m2");
+  const auto& done = calls[1].event;
+  CHECK(done.kind == contracts::stream_event_kind::tool_call_completed);
+  CHECK(done.id == calls[0].event.id);
+  CHECK(done.metadata == calls[0].event.metadata);
+  CHECK(done.content.text == R"("applied")");
   CHECK(calls[0].event.metadata.text
         == R"({"liveInput":true,"synthetic":true,"inputId":"m2"})");
 }
