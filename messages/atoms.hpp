@@ -54,7 +54,6 @@ BUREAU_ATOM(progress);
 // -- output -------------------------------------------------------------------
 BUREAU_ATOM(append);
 BUREAU_ATOM(replace);
-BUREAU_ATOM(activity);
 BUREAU_ATOM(finish);
 BUREAU_ATOM(deliver);
 BUREAU_ATOM(dismiss);

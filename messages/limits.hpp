@@ -200,7 +200,8 @@ inline constexpr size_t session_parents_read = 256;
 inline constexpr size_t session_pointer_bytes = 4096;
 /// Requests waiting in one session store.
 inline constexpr size_t session_store_waiting = 256;
-/// Trailing part of log.jsonl that is read to bring an open session up to date.
+/// Trailing part of log.jsonl in which the triggering message is looked for when
+/// an open session is brought up to date; also one read at its cursor.
 inline constexpr size_t history_sync_bytes = 4u << 20;
 /// The same for a session that starts from the log.
 inline constexpr size_t history_bootstrap_bytes = 32u << 20;
@@ -250,9 +251,6 @@ inline constexpr auto finish_timeout = seconds{60};
 inline constexpr auto interim_settle_timeout = seconds{10};
 /// A responder without work left waits this long for the last outcomes.
 inline constexpr auto responder_linger_timeout = minutes{1};
-/// Activity lines of one run that stay visible, and the length of a label.
-inline constexpr size_t activity_lines = 40;
-inline constexpr size_t activity_label_chars = 120;
 /// Memory text of one file that enters the system prompt.
 inline constexpr size_t memory_prompt_bytes = 65'536;
 /// Images of one message that the model is shown, and the size of each.
@@ -304,8 +302,9 @@ inline constexpr int console_history_lines = 500;
 
 /// The office registry; a larger file is refused.
 inline constexpr size_t registry_file_bytes = 64u << 20;
-/// The ledger of one office; a larger file is refused.
-inline constexpr size_t ledger_file_bytes = 64u << 20;
+/// The ledger of one office; a larger file is refused. Open answers are the
+/// longest thing in it.
+inline constexpr size_t ledger_file_bytes = 256u << 20;
 /// A ledger above this is rewritten when more than half of it is closed.
 inline constexpr size_t ledger_compact_bytes = 1u << 20;
 /// Trailing part of log.jsonl whose message ids count as seen.
