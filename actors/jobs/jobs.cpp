@@ -124,10 +124,10 @@ void jobs_state::finish_stop() {
     return;
   stop_timer_.cancel();
   if (auto count = std::exchange(interrupted_, 0); count > 0)
-    kit::log::warning("jobs",
-                      std::to_string(count)
-                        + " background jobs were interrupted; the next start "
-                          "tells their conversations");
+    kit::log::warning(
+      "jobs", std::to_string(count)
+                + (count == 1 ? " background job was" : " background jobs were")
+                + " interrupted; the next start tells of it");
   stops_.deliver_all(caf::ok_atom_v);
 }
 

@@ -125,7 +125,7 @@ private:
   // -- disk (jobs_store.cpp) --------------------------------------------------
 
   void load();
-  void load_next(std::deque<std::string> names, std::vector<job_record> found);
+  void load_next();
   void save(const std::string& id);
   void write_record(const std::string& id);
   void save_failed(const std::string& id, const caf::error& reason);
@@ -155,6 +155,9 @@ private:
   /// Nobody is waited for any more.
   bool forced_ = false;
   std::string trouble_;
+  /// While the earlier jobs are read: those to come, and those that came.
+  std::deque<std::string> unread_;
+  std::vector<job_record> found_;
   std::vector<std::function<void()>> held_;
   std::map<std::string, chain> chains_;
   std::map<std::string, world> worlds_;

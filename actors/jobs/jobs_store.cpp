@@ -3,7 +3,7 @@
 
 #include <caf/all.hpp>
 
-#include <algorithm>
+#include <utility>
 
 namespace bureau::jobs {
 
@@ -48,46 +48,44 @@ void jobs_state::load() {
       ask_files(
         job_file(file_op::list, home),
         [this](const file_outcome& found) {
-          std::deque<std::string> names;
           for (const auto& entry : found.names)
             if (is_job_id(entry))
-              names.push_back(entry);
-          load_next(std::move(names), {});
+              unread_.push_back(entry);
+          load_next();
         },
         failed);
     },
     failed);
 }
 
-void jobs_state::load_next(std::deque<std::string> names,
-                           std::vector<job_record> found) {
-  if (names.empty()) {
-    carry_out(core_.restore(std::move(found), now()));
+void jobs_state::load_next() {
+  if (unread_.empty()) {
+    carry_out(core_.restore(std::exchange(found_, {}), now()));
     loaded();
     return;
   }
-  auto id = std::move(names.front());
-  names.pop_front();
+  auto id = std::move(unread_.front());
+  unread_.pop_front();
   auto job = job_file(file_op::read, place_of(id) + "/job.json");
   job.length = record_bytes;
   ask_files(
     std::move(job),
-    [this, id, names, found](const file_outcome& file) mutable {
+    [this, id](const file_outcome& file) {
       if (auto record = parse_job(file.bytes, id))
-        found.push_back(std::move(*record));
+        found_.push_back(std::move(*record));
       else
         kit::log::warning("jobs", place_of(id)
                                     + "/job.json is not a job; it is left as "
                                       "it is");
-      load_next(std::move(names), std::move(found));
+      load_next();
     },
-    [this, id, names, found](const caf::error& reason) mutable {
+    [this, id](const caf::error& reason) {
       // It was never admitted.
       if (code_of(reason) == errc::not_found)
         forget(id);
       else
         kit::log::warning("jobs", id + " is not known: " + sentence_of(reason));
-      load_next(std::move(names), std::move(found));
+      load_next();
     });
 }
 
