@@ -10,6 +10,18 @@ using namespace bureau::e2e;
 
 namespace {
 
+/// Looks again and again, while the program's output is read.
+template <class Holds>
+bool waits_for(program& node, Holds holds) {
+  constexpr milliseconds pause{50};
+  for (auto waited = milliseconds{0}; waited < patience; waited += pause) {
+    if (holds())
+      return true;
+    node.read_until("never printed", pause);
+  }
+  return holds();
+}
+
 /// The one job of a state directory.
 std::string only_job(const home& place) {
   std::string found;
@@ -70,12 +82,11 @@ TEST_CASE("an orderly end interrupts a job; the next start says so, once") {
     node.write(std::string{"background: echo begun; touch mark; "} + marker
                + "\n");
     REQUIRE(node.read_until("runs in the background"));
-    for (int i = 0;
-         i < 600 && !std::filesystem::exists(place.office() + "/mark"); ++i)
-      node.read_until("never printed", milliseconds{50});
+    REQUIRE(waits_for(
+      node, [&] { return std::filesystem::exists(place.office() + "/mark"); }));
     node.signal(SIGTERM);
     CHECK(node.wait() == 0);
-    CHECK(contains(node.err(), "1 background jobs were interrupted"));
+    CHECK(contains(node.err(), "1 background job was interrupted"));
   }
   CHECK(none_left(marker));
   CHECK(state_of_job(place) == "interrupted");
@@ -102,4 +113,38 @@ TEST_CASE("a killed node leaves no process of a job; its start tells of it") {
   CHECK(next.code == 0);
   CHECK(count(next.out, "was interrupted by a restart") == 1);
   CHECK(state_of_job(place) == "interrupted");
+}
+
+TEST_CASE(
+  "a turn that runs reads the end of a job, where messages are steered") {
+  home place;
+  program node{place.command(), place.environment, true};
+  auto exists = [&place](const char* name) {
+    return std::filesystem::exists(place.office() + "/" + name);
+  };
+  auto ledger = [&place] {
+    return read_file(
+      place.state
+      + "/conversations/v1-console-local-aeb48c12d1f82266/ledger.jsonl");
+  };
+  REQUIRE(node.read_until("offline"));
+  node.write("/queue steer\n");
+  REQUIRE(node.read_until("The queue mode is steer now"));
+  node.write("background: until test -e job; do sleep 0.05; done; "
+             "echo blue-$((50+7))\n");
+  REQUIRE(node.read_until("runs in the background"));
+  node.write("run: touch begun; until test -e go; do sleep 0.05; done; "
+             "echo red-$((40+2))\n");
+  REQUIRE(waits_for(node, [&] { return exists("begun"); }));
+  write_file(place.office() + "/job", "");
+  REQUIRE(waits_for(node, [&] { return contains(ledger(), "\"job:pj-"); }));
+  node.read_until("never printed", milliseconds{300});
+  write_file(place.office() + "/go", "");
+  CHECK(node.read_until("> blue-57"));
+  CHECK(
+    waits_for(node, [&] { return contains(ledger(), R"("note":"steered")"); }));
+  // The start of the job and the turn that was steered; none for the wake.
+  CHECK(count(ledger(), R"("st":"running")") == 2);
+  node.write("\x04");
+  CHECK(node.wait() == 0);
 }
