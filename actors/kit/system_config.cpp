@@ -43,6 +43,9 @@ system_config::system_config(size_t workers) {
                                              const caf::message& context) {
     return to_string(static_cast<errc>(code)) + caf::to_string(context);
   });
+  // One queue whose waiters sleep until there is work: a host is idle most of
+  // the time, and a thief that looks for work every now and then is late.
+  set("scheduler.policy", caf::atom("sharing"));
   set("scheduler.max-threads", std::max<size_t>(workers, 2));
   // One chatty actor must not hold a worker.
   set("scheduler.max-throughput", size_t{50});

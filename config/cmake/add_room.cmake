@@ -2,9 +2,11 @@
 #
 # One room is one static library bureau_<room>. DEPS is the whole list of what
 # the room may use; anything else fails to link. ACTORS adds CAF's actor headers
-# as a precompiled header for the shells; _core files never get them.
+# as a precompiled header for the shells; _core files never get them. Shells are
+# compiled for size, since they pass messages on and wait; cores, and all of a
+# room that says SPEED, for speed (ADR 0013).
 function(add_room)
-  cmake_parse_arguments(ROOM "ACTORS" "NAME" "SRCS;DEPS" ${ARGN})
+  cmake_parse_arguments(ROOM "ACTORS;SPEED" "NAME" "SRCS;DEPS" ${ARGN})
   set(target bureau_${ROOM_NAME})
   add_library(${target} STATIC ${ROOM_SRCS})
   add_library(bureau::${ROOM_NAME} ALIAS ${target})
@@ -12,18 +14,23 @@ function(add_room)
   target_include_directories(${target} PUBLIC "${CMAKE_SOURCE_DIR}")
   target_compile_definitions(${target} PUBLIC CAF_ENABLE_TYPE_ID_CHECKS)
   if(ROOM_ACTORS)
-    bureau_precompile_actors(${target})
+    if(NOT ROOM_SPEED)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
+    endif()
+    bureau_precompile_actors(${target} ${ROOM_SPEED})
     foreach(source IN LISTS ROOM_SRCS)
       if(source MATCHES "_core\\.cpp$")
-        set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+        set_source_files_properties(${source} PROPERTIES
+          SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
       endif()
     endforeach()
   endif()
 endfunction()
 
-# One precompiled <caf/all.hpp> is built once, in the kit, and shared.
-function(bureau_precompile_actors target)
-  if(target STREQUAL bureau_kit)
+# One precompiled <caf/all.hpp> is built once, in the kit, and shared by all that
+# are compiled alike.
+function(bureau_precompile_actors target speed)
+  if(target STREQUAL bureau_kit OR speed)
     target_precompile_headers(${target} PRIVATE <caf/all.hpp> <string> <vector>)
   else()
     target_precompile_headers(${target} REUSE_FROM bureau_kit)
