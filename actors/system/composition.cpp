@@ -2,9 +2,11 @@
 
 #include "actors/artifacts/artifacts.hpp"
 #include "actors/harness/harness.hpp"
+#include "actors/harness/tools/ask_tool.hpp"
 #include "actors/harness/tools/attach_tool.hpp"
 #include "actors/harness/tools/core_tools.hpp"
 #include "actors/harness/tools/jobs_tool.hpp"
+#include "actors/interaction/interaction.hpp"
 #include "actors/io/files.hpp"
 #include "actors/io/journal.hpp"
 #include "actors/jobs/jobs.hpp"
@@ -122,7 +124,8 @@ runner_factory make_runners(const boot_result& boot, const runtime& parts) {
   services.tools = harness::join_packs(
     {harness::make_core_tools(boot.ports.chance, parts.jobs),
      harness::make_attach_tool(parts.artifacts),
-     harness::make_jobs_tool(parts.jobs)});
+     harness::make_jobs_tool(parts.jobs),
+     harness::make_ask_tool(parts.interaction)});
   services.responders = runner::make_responder_factory();
   if (boot.config->json)
     services.responders =
@@ -186,6 +189,7 @@ adapter_plan plan_console(const boot_result& boot, runtime& parts) {
     deps.offices = parts.offices;
     deps.node = node;
     deps.jobs = parts.jobs;
+    deps.interaction = parts.interaction;
     deps.files = parts.files;
     deps.ws = boot.config->place();
     deps.wall = boot.ports.wall;
@@ -226,6 +230,7 @@ void runtime::end() {
         caf::actor_cast<caf::actor>(offices),
         caf::actor_cast<caf::actor>(registry),
         caf::actor_cast<caf::actor>(settings),
+        caf::actor_cast<caf::actor>(interaction),
         caf::actor_cast<caf::actor>(artifacts),
         caf::actor_cast<caf::actor>(journal),
         caf::actor_cast<caf::actor>(files),
@@ -239,6 +244,7 @@ void runtime::end() {
   offices = nullptr;
   registry = nullptr;
   settings = nullptr;
+  interaction = nullptr;
   artifacts = nullptr;
   journal = nullptr;
   files = nullptr;
@@ -301,6 +307,8 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
   parts.artifacts =
     artifacts::spawn_artifacts(system, {boot.config->state_dir, parts.files,
                                         boot.ports.wall, boot.ports.chance});
+  parts.interaction = interaction::spawn_interaction(
+    system, {boot.ports.wall, boot.ports.chance});
   parts.jobs = start_jobs(system, boot, parts);
   parts.offices = start_offices(system, boot, parts);
   caf::anon_send(parts.jobs, atom::start_v, parts.offices);
@@ -314,7 +322,9 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
                    {"artifacts", parts.artifacts},
                    {"offices", parts.offices},
                    {"jobs", parts.jobs}};
-  plan.watched = {{"metrics", caf::actor_cast<caf::actor>(parts.metrics)}};
+  plan.watched = {
+    {"metrics", caf::actor_cast<caf::actor>(parts.metrics)},
+    {"interaction", caf::actor_cast<caf::actor>(parts.interaction)}};
   if (boot.config->http.serve) {
     web::exposure reach;
     reach.public_host = boot.config->http.public_host;

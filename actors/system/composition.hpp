@@ -6,6 +6,7 @@
 #include "actors/system/node.hpp"
 #include "messages/interfaces/artifacts.hpp"
 #include "messages/interfaces/files.hpp"
+#include "messages/interfaces/interaction.hpp"
 #include "messages/interfaces/jobs.hpp"
 #include "messages/interfaces/journal.hpp"
 #include "messages/interfaces/settings.hpp"
@@ -23,6 +24,7 @@ struct runtime {
   files_actor files;
   journal_actor journal;
   artifacts_actor artifacts;
+  interaction_actor interaction;
   io::http_service http;
   io::process_service processes;
   registry_actor registry;

@@ -11,6 +11,7 @@
 #include "adapters/console/frame_responder.hpp"
 #include "adapters/console/screen_core.hpp"
 #include "messages/codec/log_record.hpp"
+#include "messages/contracts/identity.hpp"
 #include "messages/text/harmless.hpp"
 
 #include <caf/all.hpp>
@@ -30,7 +31,7 @@ namespace log = kit::log;
 
 /// Adapter, transport, and what the streams tell.
 using console_actor = adapter_service_actor::extend_with<transport_actor>::
-  extend_with<frame_sink_actor>::extend<
+  extend_with<frame_sink_actor>::extend_with<interaction_sink_actor>::extend<
     caf::reacts_to<atom::read, std::string, bool>, caf::reacts_to<atom::close>,
     caf::reacts_to<atom::cancel>, caf::reacts_to<atom::write, uint64_t, bool>,
     caf::reacts_to<atom::done>>;
@@ -47,6 +48,8 @@ using console_actor = adapter_service_actor::extend_with<transport_actor>::
 ///   (config)              → transport_info => config
 ///   (status | append | replace, outbound)  => tell  (what runs do)
 ///   (event, outbound, stream_event)        => tell
+///   (present, ask_presentation) → ok => on_present
+///   (replace, ask_presentation)      => ask_changed
 ///   (read, bytes, cut)    => on_line      (internal: the streams)
 ///   (close)               => on_end_of_input
 ///   (cancel)              => on_interrupt
@@ -107,6 +110,13 @@ public:
         if (frames_ && !is_dropped(x))
           write_frames(0, frames_->event(x, event));
       },
+      [this](atom::present, const ask_presentation& x) {
+        return on_present(x);
+      },
+      [this](atom::replace, const ask_presentation& x) {
+        if (auto place = contracts::parse_contract_id(x.conversation_id))
+          carry_out(core_->ask_changed(place->address.conversation_id, x.ask));
+      },
       [this](atom::read, std::string& bytes, bool cut) {
         carry_out(core_->line({std::move(bytes), cut}, now()));
       },
@@ -155,6 +165,7 @@ private:
           take_log();
           greet();
           carry_out(core_->start());
+          become_sink();
           starts_.deliver(id, caf::ok_atom_v);
         },
         [this, id](caf::error& reason) {
@@ -162,6 +173,14 @@ private:
           starts_.fail(id, std::move(reason));
         });
     return promise;
+  }
+
+  /// In a pipe nobody is there to answer.
+  void become_sink() {
+    if (!deps_.interaction || !options_.interactive)
+      return;
+    interaction_sink_actor sink = handle();
+    self_->send(deps_.interaction, atom::attach_v, platform_id::console, sink);
   }
 
   caf::ok_atom on_drain() {
@@ -327,6 +346,38 @@ private:
     if (frames_)
       write_frames(0, frames_->settled(item.id, item.outcome, item.fault));
   }
+
+  // -- questions --------------------------------------------------------------
+
+  caf::result<caf::ok_atom> on_present(const ask_presentation& what) {
+    auto place = contracts::parse_contract_id(what.conversation_id);
+    if (!place)
+      return place.error();
+    if (!started_ || port_ended_ || output_lost_ || !core_->takes_lines())
+      return make_failure(errc::not_ready, "The console is not open.");
+    carry_out(core_->asked(place->address.conversation_id, what.ask));
+    return caf::ok_atom_v;
+  }
+
+  void apply(effect::cancel_ask& item) {
+    self_->send(deps_.interaction, atom::cancel_v, item.conversation_id);
+  }
+
+  void apply(effect::answer& item) {
+    kit::bounded_request(self_, deps_.interaction, limits::mailbox_timeout,
+                         atom::submit_v, std::move(item.submission))
+      .then(
+        [this,
+         name = item.name](const contracts::ask_submission_result& result) {
+          if (result.refusal)
+            carry_out(core_->answer_refused(name, result));
+        },
+        [this, name = item.name](caf::error&) {
+          carry_out(core_->answer_refused(name, {}));
+        });
+  }
+
+  // -- the end ----------------------------------------------------------------
 
   void apply(effect::stop_any& item) { ask_to_stop(std::move(item.names)); }
 

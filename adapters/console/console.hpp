@@ -4,6 +4,7 @@
 #include "adapters/console/console_port.hpp"
 #include "messages/identity/workspace.hpp"
 #include "messages/interfaces/files.hpp"
+#include "messages/interfaces/interaction.hpp"
 #include "messages/interfaces/jobs.hpp"
 #include "messages/interfaces/metrics.hpp"
 #include "messages/interfaces/node.hpp"
@@ -58,6 +59,8 @@ struct console_deps {
   node_actor node;
   /// The end of the input waits for jobs, too. Empty: there are none.
   jobs_actor jobs;
+  /// On a terminal agents may ask through it. Empty: they cannot.
+  interaction_actor interaction;
   files_actor files;
   workspace ws;
   std::shared_ptr<const wall_clock> wall;

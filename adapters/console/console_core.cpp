@@ -1,5 +1,7 @@
 #include "adapters/console/console_core.hpp"
 
+#include "adapters/console/ask_core.hpp"
+#include "messages/contracts/identity.hpp"
 #include "messages/limits.hpp"
 
 #include <algorithm>
@@ -65,6 +67,7 @@ console_effects console_core::line(const raw_line& input, int64_t now_ms) {
     current_ = parsed.text;
     enter(out, current_);
     out.push_back(effect::prompt{current_});
+    say_question(out, current_, true);
     release(out);
     break;
   case verb::quit:
@@ -72,6 +75,12 @@ console_effects console_core::line(const raw_line& input, int64_t now_ms) {
       out.push_back(std::move(next));
     break;
   case verb::message: {
+    if (asks_.contains(current_) && !parsed.cut
+        && !overrides_question(parsed.text)) {
+      answer(out, parsed.text);
+      release(out);
+      break;
+    }
     message entry;
     entry.text = std::move(parsed.text);
     entry.line = last_line_;
@@ -118,6 +127,79 @@ console_effects console_core::looked(uint64_t number, const std::string& file,
     end_when_done(out);
     break;
   }
+  return out;
+}
+
+// -- questions ----------------------------------------------------------------
+
+void console_core::say_question(console_effects& out, const std::string& name,
+                                bool with_message) {
+  auto open = asks_.find(name);
+  if (open == asks_.end())
+    return;
+  auto head = name != current_ ? "[" + name + "] " : std::string{};
+  out.push_back(effect::say{head + question_text(open->second, with_message)});
+}
+
+console_effects console_core::asked(const std::string& name,
+                                    const contracts::ask_snapshot& ask) {
+  console_effects out;
+  asks_[name] = ask;
+  say_question(out, name, true);
+  return out;
+}
+
+void console_core::answer(console_effects& out, const std::string& text) {
+  auto& ask = asks_.at(current_);
+  auto read = read_answer(ask, text);
+  if (!read.fault.empty() || !take_answers(ask, {read.answer})) {
+    out.push_back(effect::say{
+      read.fault.empty() ? "That is no answer to the question." : read.fault});
+    return;
+  }
+  out.push_back(effect::answer{
+    current_,
+    {contracts::contract_id({platform_id::console, current_}, current_),
+     ask.interaction_id,
+     {read.answer}}});
+  if (ask.status == contracts::ask_status::pending)
+    say_question(out, current_, false);
+  else
+    asks_.erase(current_);
+}
+
+console_effects console_core::ask_changed(const std::string& name,
+                                          const contracts::ask_snapshot& ask) {
+  console_effects out;
+  auto open = asks_.find(name);
+  if (open == asks_.end() || open->second.interaction_id != ask.interaction_id)
+    return out;
+  if (ask.status != contracts::ask_status::pending) {
+    asks_.erase(open);
+    auto head = name != current_ ? "[" + name + "] " : std::string{};
+    out.push_back(effect::say{head + end_text(ask.status)});
+    return out;
+  }
+  // What was typed here is known already.
+  if (ask.answers.size() <= open->second.answers.size())
+    return out;
+  open->second = ask;
+  say_question(out, name, false);
+  return out;
+}
+
+console_effects console_core::answer_refused(
+  const std::string& name, const contracts::ask_submission_result& result) {
+  console_effects out;
+  if (result.snapshot
+      && result.snapshot->status == contracts::ask_status::pending) {
+    asks_[name] = *result.snapshot;
+    say_question(out, name, true);
+    return out;
+  }
+  asks_.erase(name);
+  out.push_back(effect::say{"The question is closed; your line answered "
+                            "nothing. Send it again if it was a message."});
   return out;
 }
 
@@ -323,6 +405,9 @@ console_effects console_core::drain() {
   console_effects out;
   if (std::exchange(draining_, true))
     return out;
+  for (const auto& [name, ask] : asks_)
+    out.push_back(effect::cancel_ask{
+      contracts::contract_id({platform_id::console, name}, name)});
   size_t lost = 0;
   for (auto& [name, place] : conversations_) {
     lost += std::exchange(place.waiting, {}).size();

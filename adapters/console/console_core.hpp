@@ -2,6 +2,7 @@
 
 #include "adapters/console/input_core.hpp"
 #include "adapters/console/message_id_core.hpp"
+#include "messages/contracts/ask.hpp"
 #include "messages/errc.hpp"
 #include "messages/interfaces/office.hpp"
 
@@ -43,6 +44,17 @@ struct settled {
   /// What went wrong; empty: nothing did.
   std::string fault = {};
 };
+/// Hand an answer of the user to the hub; a refusal comes back with
+/// answer_refused.
+struct answer {
+  std::string name;
+  contracts::ask_submission submission;
+};
+/// Nobody will answer any more: cancel the open ask of a conversation.
+struct cancel_ask {
+  /// Contract id.
+  std::string conversation_id;
+};
 /// See whether a file can be sent; answer with looked.
 struct look {
   uint64_t number = 0;
@@ -83,7 +95,8 @@ struct shutdown {
 } // namespace effect
 
 using console_effect =
-  std::variant<effect::read_log, effect::submit, effect::settled, effect::look,
+  std::variant<effect::read_log, effect::submit, effect::settled,
+               effect::answer, effect::cancel_ask, effect::look,
                effect::stop_any, effect::retry, effect::say, effect::allow,
                effect::prompt, effect::shutdown>;
 
@@ -120,6 +133,16 @@ public:
   /// @param refusal one sentence; empty: it can be sent
   console_effects looked(uint64_t number, const std::string& file,
                          const std::string& refusal, int64_t now_ms);
+  /// Whether lines are taken, which may answer a question.
+  bool takes_lines() const { return !draining_ && !input_ended_; }
+  /// An agent asks; lines of that conversation answer until it is settled.
+  console_effects asked(const std::string& name,
+                        const contracts::ask_snapshot& ask);
+  /// The hub says how an ask stands.
+  console_effects ask_changed(const std::string& name,
+                              const contracts::ask_snapshot& ask);
+  console_effects answer_refused(
+    const std::string& name, const contracts::ask_submission_result& result);
   console_effects retry_due(const std::string& name, int64_t now_ms);
   /// The ledger entry of a message is closed.
   console_effects closed(const std::string& id);
@@ -165,6 +188,9 @@ private:
 
   void offer_next(console_effects& out, const std::string& name,
                   int64_t now_ms);
+  void answer(console_effects& out, const std::string& text);
+  void say_question(console_effects& out, const std::string& name,
+                    bool with_message);
   /// A line has run its course.
   void release(console_effects& out);
   void end_when_done(console_effects& out);
@@ -177,6 +203,8 @@ private:
   bool interactive_;
   std::string current_;
   std::map<std::string, conversation> conversations_;
+  /// Open asks by conversation, with the answers that were handed over.
+  std::map<std::string, contracts::ask_snapshot> asks_;
   /// Open message → its conversation.
   std::map<std::string, std::string> open_;
   /// Conversations that something was printed for, at most

@@ -19,6 +19,18 @@ struct effect_name {
   std::string operator()(const effect::settled& x) {
     return "settled " + x.id + " " + x.outcome;
   }
+  std::string operator()(const effect::answer& x) {
+    const auto& given = x.submission.answers.at(0);
+    auto result =
+      "answer " + x.submission.conversation_id + " " + given.question_id;
+    for (const auto& id : given.selected_option_ids)
+      result += " " + id;
+    return result
+           + (given.custom_reply ? " '" + *given.custom_reply + "'" : "");
+  }
+  std::string operator()(const effect::cancel_ask& x) {
+    return "cancel " + x.conversation_id;
+  }
   std::string operator()(const effect::look& x) {
     return "look " + std::to_string(x.number) + " " + x.path;
   }
@@ -368,4 +380,87 @@ TEST_CASE("what is looked at when the node ends is not sent") {
   say(core, "/attach a.txt");
   CHECK(told(core.drain()) == "say 1 lines were not taken");
   CHECK(told(core.looked(1, "/h/a.txt", {}, now)) == "");
+}
+
+namespace {
+
+contracts::ask_snapshot two_questions() {
+  contracts::ask_snapshot result;
+  result.interaction_id = "i1";
+  for (auto id : {"q0", "q1"}) {
+    contracts::ask_question question;
+    question.id = id;
+    question.header = id;
+    question.question = "Which";
+    question.options = {{question.id + "o0", "red", "a"},
+                        {question.id + "o1", "blue", "b"}};
+    result.questions.push_back(std::move(question));
+  }
+  return result;
+}
+
+} // namespace
+
+TEST_CASE("while a question is open, lines answer it") {
+  auto core = ready();
+  CHECK(told(core.asked("local", two_questions())) == "say q0");
+  CHECK(say(core, "7")
+        == "say Type a number from 1 to 2, or your own words.; "
+           "allow 1");
+  CHECK(say(core, "2") == "answer console:local q0 q0o1; say q1; allow 1");
+  // The hub tells what is known already.
+  auto ask = two_questions();
+  take_answers(ask, {{"q0", {"q0o1"}, caf::none}});
+  CHECK(core.ask_changed("local", ask).empty());
+  CHECK(say(core, "green") == "answer console:local q1 'green'; allow 1");
+  ask.status = contracts::ask_status::answered;
+  CHECK(core.ask_changed("local", ask).empty());
+  CHECK(say(core, "2") == "submit local 1.000000 2");
+}
+
+TEST_CASE("what is no answer, while a question is open") {
+  auto core = ready();
+  core.asked("local", two_questions());
+  CHECK(say(core, "stop") == "submit local 1.000000 stop");
+  // Another conversation has its own lines.
+  CHECK(say(core, "/to lab") == "log lab; prompt lab; allow 1");
+  core.log_read("lab", {}, now);
+  CHECK(say(core, "1") == "submit lab 1.000001 1");
+  CHECK(say(core, "/to local") == "prompt local; say q0; allow 1");
+  CHECK(say(core, "1") == "answer console:local q0 q0o0; say q1; allow 1");
+}
+
+TEST_CASE("a question that is closed elsewhere") {
+  auto core = ready();
+  auto ask = two_questions();
+  core.asked("local", ask);
+  ask.status = contracts::ask_status::expired;
+  ask.interaction_id = "other";
+  CHECK(core.ask_changed("local", ask).empty());
+  ask.interaction_id = "i1";
+  CHECK(told(core.ask_changed("local", ask))
+        == "say The question waited too long and is closed.");
+  core.asked("local", two_questions());
+  say(core, "1");
+  contracts::ask_submission_result refused;
+  refused.refusal = contracts::ask_refusal::stale;
+  CHECK(told(core.answer_refused("local", refused))
+        == "say The question is closed; your line answered nothing. Send it "
+           "again if it was a message.");
+  CHECK(say(core, "hello") == "submit local 1.000000 hello");
+  // The hub knows better which question is open.
+  refused.refusal = contracts::ask_refusal::invalid_answer;
+  refused.snapshot = two_questions();
+  CHECK(told(core.answer_refused("local", refused)) == "say q0");
+  core.ask_changed("local", ask);
+  CHECK(say(core, "/to lab") == "log lab; prompt lab; allow 1");
+  CHECK(told(core.asked("local", two_questions())) == "say [local] q0");
+}
+
+TEST_CASE("an open question does not hold the end up") {
+  auto core = ready();
+  core.asked("local", two_questions());
+  CHECK(core.takes_lines());
+  CHECK(told(core.drain()) == "cancel console:local");
+  CHECK_FALSE(core.takes_lines());
 }

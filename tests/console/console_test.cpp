@@ -210,14 +210,53 @@ struct fake_port final : console::console_port {
   bool stuck = false;
 };
 
+struct hub_script {
+  interaction_sink_actor sink;
+  std::vector<contracts::ask_submission> answers;
+  std::optional<contracts::ask_refusal> refusal;
+};
+
+struct scripted_hub_state {
+  interaction_actor::stateful_pointer<scripted_hub_state> self;
+  std::shared_ptr<hub_script> script;
+  static inline const char* name = "scripted_hub";
+  explicit scripted_hub_state(
+    interaction_actor::stateful_pointer<scripted_hub_state> me)
+    : self(me) {}
+  void init(std::shared_ptr<hub_script> shared) { script = std::move(shared); }
+  interaction_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::attach, platform_id, const interaction_sink_actor& sink) {
+        script->sink = sink;
+      },
+      [](atom::ask, const ask_request&) { return contracts::ask_snapshot{}; },
+      [](atom::read, const std::string&) { return pending_ask{}; },
+      [this](atom::submit, const contracts::ask_submission& answers) {
+        script->answers.push_back(answers);
+        contracts::ask_submission_result result;
+        if (script->refusal)
+          result.refusal = *script->refusal;
+        return result;
+      },
+      [](atom::cancel, const std::string&) {},
+      [](atom::status) { return status_line{}; },
+    };
+  }
+};
+
 // -- world --------------------------------------------------------------------
 
 class console_world : public test::node_fixture {
 public:
   using change = std::function<void(console::console_options&)>;
 
-  explicit console_world(bool interactive = false, const change& other = {}) {
+  explicit console_world(bool interactive = false, const change& other = {},
+                         std::shared_ptr<hub_script> hub = {}) {
     console::console_deps deps;
+    if (hub)
+      deps.interaction =
+        kit::spawn_stateful<interaction_actor, scripted_hub_state>(*system,
+                                                                   hub);
     offices_handle = kit::spawn_stateful<offices_actor, scripted_offices_state>(
       *system, offices);
     deps.offices = offices_handle;
@@ -927,4 +966,51 @@ TEST_CASE_FIXTURE(frame_world, "a line that was cut is told as a warning") {
   settle();
   deliver(answer_to(id_of(0), "4"));
   CHECK(kinds() == std::vector<std::string>{"event", "finish"});
+}
+
+// -- questions ----------------------------------------------------------------
+
+TEST_CASE("a question is shown on a terminal and answered by a number") {
+  auto hub = std::make_shared<hub_script>();
+  console_world at{true, {}, hub};
+  CHECK(at.start());
+  REQUIRE(hub->sink);
+  contracts::ask_snapshot ask;
+  ask.interaction_id = "i1";
+  ask.questions.push_back({"q0",
+                           "Colour",
+                           "Which?",
+                           {{"q0o0", "red", "x"}, {"q0o1", "blue", "y"}},
+                           false});
+  auto shown = false;
+  at.ask(
+    hub->sink, [&](caf::ok_atom) { shown = true; },
+    [](const caf::error& reason) { FAIL(sentence_of(reason)); },
+    atom::present_v, ask_presentation{"console:local", ask});
+  CHECK(shown);
+  CHECK(at.port->out.find("  2. blue - y\n") != std::string::npos);
+  at.say("2");
+  CHECK(at.offices->intakes.empty());
+  REQUIRE(hub->answers.size() == 1);
+  CHECK(hub->answers[0].conversation_id == "console:local");
+  CHECK(hub->answers[0].interaction_id == "i1");
+  at.say("thanks");
+  CHECK(at.offices->intakes.size() == 1);
+  // A late answer is told, and costs nothing else.
+  at.self->send(hub->sink, atom::replace_v,
+                ask_presentation{"console:local", ask});
+  hub->refusal = contracts::ask_refusal::stale;
+  at.ask(
+    hub->sink, [](caf::ok_atom) {}, [](const caf::error&) {}, atom::present_v,
+    ask_presentation{"console:local", ask});
+  at.say("1");
+  CHECK(at.port->out.find("The question is closed") != std::string::npos);
+  hub->sink = nullptr;
+}
+
+TEST_CASE("a pipe asks nobody") {
+  auto hub = std::make_shared<hub_script>();
+  console_world at{false, {}, hub};
+  CHECK(at.start());
+  CHECK_FALSE(hub->sink);
 }

@@ -21,6 +21,7 @@ struct room_entry {
 constexpr room_entry known_rooms[] = {
   {"actors/control", 3},
   {"actors/harness", 3},
+  {"actors/interaction", 3},
   {"actors/io", 3},
   {"actors/jobs", 3},
   {"actors/kit", 2},
