@@ -2,6 +2,7 @@
 
 #include "messages/interfaces/factories.hpp"
 #include "messages/interfaces/files.hpp"
+#include "messages/interfaces/memory.hpp"
 #include "messages/interfaces/metrics.hpp"
 #include "messages/ports/wall_clock.hpp"
 
@@ -15,6 +16,8 @@ struct runner_deps {
   workspace ws;
   settings_actor settings;
   files_actor files;
+  /// What the office remembers, for the prompt.
+  memory_actor memory;
   /// May be empty: nothing is counted.
   metrics_actor metrics;
   executor_factory executors;

@@ -1,6 +1,7 @@
 #include "actors/kit/log.hpp"
 #include "actors/runner/payload_core.hpp"
 #include "actors/runner/runner_state.hpp"
+#include "messages/contracts/identity.hpp"
 #include "messages/text/base64.hpp"
 #include "messages/text/sha256.hpp"
 #include "messages/text/utf8.hpp"
@@ -169,28 +170,31 @@ file_job runner_state::memory_job(const std::string& path) const {
   return job;
 }
 
-std::string runner_state::memory_text(const file_outcome& found) {
-  auto result = text::sanitize_utf8(found.bytes);
-  if (found.size > found.bytes.size())
+std::string runner_state::memory_text(std::string content, bool truncated) {
+  auto result = std::move(content);
+  if (truncated)
     result += "\n(The rest of this file is not shown: it is longer than "
               + std::to_string(limits::memory_prompt_bytes) + " bytes.)";
   return result;
 }
 
 void runner_state::read_memory() {
-  step<file_outcome>(
-    deps_.files,
-    [this](const file_outcome& found) {
-      active_->prompt.conversation_memory = memory_text(found);
+  step<memory_found>(
+    deps_.memory,
+    [this](const memory_found& found) {
+      if (found.block)
+        active_->prompt.conversation_memory =
+          memory_text(found.block->content, found.block->truncated);
       read_global_memory();
     },
     [this](const caf::error& reason) {
-      if (code_of(reason) != errc::not_found)
-        kit::log::warning(label_,
-                          "memory was not read: " + sentence_of(reason));
+      kit::log::warning(label_, "memory was not read: " + sentence_of(reason));
       read_global_memory();
     },
-    atom::file_v, memory_job(args_.place.memory_path));
+    atom::load_v,
+    contracts::memory_query{
+      contracts::contract_id(args_.place.address, args_.session_key), caf::none,
+      active_->request.run});
 }
 
 void runner_state::read_global_memory() {
@@ -202,7 +206,8 @@ void runner_state::read_global_memory() {
   step<file_outcome>(
     deps_.files,
     [this](const file_outcome& found) {
-      active_->prompt.global_memory = memory_text(found);
+      active_->prompt.global_memory = memory_text(
+        text::sanitize_utf8(found.bytes), found.size > found.bytes.size());
       load_attachment(0);
     },
     [this](const caf::error& reason) {

@@ -155,7 +155,7 @@ private:
   void begin_output();
   /// Reads the beginning of a file of the workspace for the prompt.
   file_job memory_job(const std::string& path) const;
-  static std::string memory_text(const file_outcome& found);
+  static std::string memory_text(std::string content, bool truncated);
 
   /// A request of the preparation; an answer after its end is ignored.
   template <class T, class Handle, class Good, class Bad, class... Args>

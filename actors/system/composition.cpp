@@ -11,6 +11,7 @@
 #include "actors/io/journal.hpp"
 #include "actors/jobs/jobs.hpp"
 #include "actors/kit/log.hpp"
+#include "actors/memory/memory.hpp"
 #include "actors/office/offices.hpp"
 #include "actors/office/registry.hpp"
 #include "actors/runner/responder.hpp"
@@ -118,6 +119,7 @@ runner_factory make_runners(const boot_result& boot, const runtime& parts) {
   services.ws = boot.config->place();
   services.settings = parts.settings;
   services.files = parts.files;
+  services.memory = parts.memory;
   services.executors =
     sandbox::make_executor_factory(boot.sandbox, executor_deps_of(boot, parts));
   services.harnesses = harness::make_harness_factory(std::move(harness_parts));
@@ -231,6 +233,7 @@ void runtime::end() {
         caf::actor_cast<caf::actor>(registry),
         caf::actor_cast<caf::actor>(settings),
         caf::actor_cast<caf::actor>(interaction),
+        caf::actor_cast<caf::actor>(memory),
         caf::actor_cast<caf::actor>(artifacts),
         caf::actor_cast<caf::actor>(journal),
         caf::actor_cast<caf::actor>(files),
@@ -245,6 +248,7 @@ void runtime::end() {
   registry = nullptr;
   settings = nullptr;
   interaction = nullptr;
+  memory = nullptr;
   artifacts = nullptr;
   journal = nullptr;
   files = nullptr;
@@ -307,6 +311,8 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
   parts.artifacts =
     artifacts::spawn_artifacts(system, {boot.config->state_dir, parts.files,
                                         boot.ports.wall, boot.ports.chance});
+  parts.memory = memory::spawn_memory(
+    system, {boot.config->place(), parts.files, boot.ports.wall});
   parts.interaction = interaction::spawn_interaction(
     system, {boot.ports.wall, boot.ports.chance});
   parts.jobs = start_jobs(system, boot, parts);
@@ -324,7 +330,8 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
                    {"jobs", parts.jobs}};
   plan.watched = {
     {"metrics", caf::actor_cast<caf::actor>(parts.metrics)},
-    {"interaction", caf::actor_cast<caf::actor>(parts.interaction)}};
+    {"interaction", caf::actor_cast<caf::actor>(parts.interaction)},
+    {"memory", caf::actor_cast<caf::actor>(parts.memory)}};
   if (boot.config->http.serve) {
     web::exposure reach;
     reach.public_host = boot.config->http.public_host;

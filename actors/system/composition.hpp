@@ -9,6 +9,7 @@
 #include "messages/interfaces/interaction.hpp"
 #include "messages/interfaces/jobs.hpp"
 #include "messages/interfaces/journal.hpp"
+#include "messages/interfaces/memory.hpp"
 #include "messages/interfaces/settings.hpp"
 
 #include <atomic>
@@ -25,6 +26,7 @@ struct runtime {
   journal_actor journal;
   artifacts_actor artifacts;
   interaction_actor interaction;
+  memory_actor memory;
   io::http_service http;
   io::process_service processes;
   registry_actor registry;

@@ -25,6 +25,7 @@ constexpr room_entry known_rooms[] = {
   {"actors/io", 3},
   {"actors/jobs", 3},
   {"actors/kit", 2},
+  {"actors/memory", 3},
   {"actors/metrics", 3},
   {"actors/office", 3},
   {"actors/runner", 3},

@@ -2,6 +2,7 @@
 
 #include "actors/kit/promise_guard.hpp"
 #include "actors/kit/spawn_stateful.hpp"
+#include "actors/memory/memory.hpp"
 #include "actors/runner/responder.hpp"
 #include "tests/support/memory_store.hpp"
 #include "tests/support/node_fixture.hpp"
@@ -293,6 +294,8 @@ public:
     deps.settings = settings_handle;
     deps.files =
       kit::spawn_stateful<files_actor, scripted_files_state>(*system, files);
+    deps.wall = wall;
+    deps.memory = memory::spawn_memory(*system, {deps.ws, deps.files, wall});
     deps.metrics = metrics_handle;
     deps.executors = executor.factory();
     deps.tools = [alive = tools_alive](caf::actor_system& sys,
@@ -311,7 +314,6 @@ public:
         sys, script, args);
     };
     deps.responders = runner::make_responder_factory();
-    deps.wall = wall;
     place = make_office(deps.ws, {platform_id::console, "local"});
     subject = runner::spawn_runner(
       *system, deps,
