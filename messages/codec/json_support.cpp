@@ -6,6 +6,8 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value_stack.hpp>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -27,6 +29,29 @@ parse_fault locate(std::string_view text, size_t offset, std::string what) {
     }
   }
   return fault;
+}
+
+bool is_finite(const bj::value& value) {
+  if (auto number = value.if_double())
+    return std::isfinite(*number);
+  if (auto list = value.if_array())
+    return std::all_of(list->begin(), list->end(), is_finite);
+  if (auto object = value.if_object())
+    return std::all_of(object->begin(), object->end(), [](const auto& entry) {
+      return is_finite(entry.value());
+    });
+  return true;
+}
+
+/// Numbers that JSON has no text for become null, as the peers print them.
+void make_finite(bj::value& value) {
+  if (auto number = value.if_double(); number && !std::isfinite(*number))
+    value = nullptr;
+  else if (auto list = value.if_array())
+    std::for_each(list->begin(), list->end(), make_finite);
+  else if (auto object = value.if_object())
+    for (auto& entry : *object)
+      make_finite(entry.value());
 }
 
 void print_pretty_into(std::string& out, const bj::value& value, size_t depth) {
@@ -62,7 +87,7 @@ void print_pretty_into(std::string& out, const bj::value& value, size_t depth) {
     indent(depth);
     out += ']';
   } else {
-    out += bj::serialize(value);
+    out += print(value);
   }
 }
 
@@ -192,7 +217,9 @@ public:
   using fault = boost::system::error_code;
   using view = bj::string_view;
 
-  value_builder() { stack_.reset(); }
+  value_builder() : stack_({}, room_.data(), room_.size()) { stack_.reset(); }
+  value_builder(const value_builder&) = delete;
+  value_builder& operator=(const value_builder&) = delete;
 
   bj::value release() { return stack_.release(); }
 
@@ -254,6 +281,8 @@ public:
   bool on_comment(view, fault&) { return true; }
 
 private:
+  /// What is not tied to its list or object yet; enough for most texts.
+  std::array<unsigned char, 4096> room_;
   bj::value_stack stack_;
 };
 
@@ -289,7 +318,11 @@ parse_fault position_of(std::string_view text, std::string_view pointer) {
 }
 
 std::string print(const bj::value& value) {
-  return bj::serialize(value);
+  if (is_finite(value))
+    return bj::serialize(value);
+  auto copy = value;
+  make_finite(copy);
+  return bj::serialize(copy);
 }
 
 std::string print_pretty(const bj::value& value) {

@@ -58,3 +58,10 @@ TEST_CASE("a change of settings changes no other number") {
   REQUIRE(reread);
   CHECK(reread->json.at("que").as_double() == -5e71);
 }
+
+TEST_CASE("what has no text in JSON is printed as null") {
+  auto value = json::parse(R"({"a":[1e400,-1e400,1]})").value;
+  REQUIRE(value.is_object());
+  CHECK(json::print(value) == R"({"a":[null,null,1]})");
+  CHECK(json::parse(json::print_pretty(value)));
+}
