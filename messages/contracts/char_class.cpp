@@ -45,10 +45,6 @@ bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0u) == 0x80u;
 }
 
-bool is_ascii_space(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 } // namespace
 
 bool same_ignoring_case(std::string_view left, std::string_view right) {
@@ -71,16 +67,16 @@ bool is_word_boundary(std::string_view text, size_t pos) {
   return before != after;
 }
 
-size_t space_at(std::string_view text, size_t pos) {
-  if (pos >= text.size())
+size_t wide_space_at(std::string_view text, size_t pos) {
+  // Other lead bytes begin no white space.
+  constexpr std::string_view leads = "\xC2\xE1\xE2\xE3\xEF";
+  if (leads.find(text[pos]) == std::string_view::npos)
     return 0;
-  if (static_cast<unsigned char>(text[pos]) < 0x80)
-    return is_ascii_space(text[pos]) ? 1 : 0;
   auto bytes = text::decode_at(text, pos).bytes;
   return text::is_blank(text.substr(pos, bytes)) ? bytes : 0;
 }
 
-size_t space_before(std::string_view text, size_t pos) {
+size_t wide_space_before(std::string_view text, size_t pos) {
   auto start = pos;
   // No white space character has more than three bytes.
   while (start > 0 && pos - start < 3 && is_continuation(text[start - 1]))

@@ -41,10 +41,35 @@ bool ends_ignoring_case(std::string_view text, std::string_view end);
 /// Whether a word begins or ends between `pos - 1` and `pos`.
 bool is_word_boundary(std::string_view text, size_t pos);
 
+constexpr bool is_ascii(char c) {
+  return static_cast<unsigned char>(c) < 0x80;
+}
+
+constexpr bool is_ascii_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/// The two below where the character is not ASCII.
+size_t wide_space_at(std::string_view text, size_t pos);
+size_t wide_space_before(std::string_view text, size_t pos);
+
 /// Bytes of the white space character at `pos`, or that ends before `pos`; 0
 /// when there is none.
-size_t space_at(std::string_view text, size_t pos);
-size_t space_before(std::string_view text, size_t pos);
+inline size_t space_at(std::string_view text, size_t pos) {
+  if (pos >= text.size())
+    return 0;
+  if (is_ascii(text[pos]))
+    return is_ascii_space(text[pos]) ? 1 : 0;
+  return wide_space_at(text, pos);
+}
+
+inline size_t space_before(std::string_view text, size_t pos) {
+  if (pos == 0)
+    return 0;
+  if (is_ascii(text[pos - 1]))
+    return is_ascii_space(text[pos - 1]) ? 1 : 0;
+  return wide_space_before(text, pos);
+}
 
 /// Position after all white space at `pos`.
 size_t skip_spaces(std::string_view text, size_t pos);

@@ -88,10 +88,19 @@ std::string with_short_paths(std::string text, const path_roots& roots) {
   return text;
 }
 
+constexpr std::string_view gap_mark = "…";
+
 } // namespace
 
+size_t word_end(std::string_view text, size_t pos) {
+  constexpr size_t longest_token = 512;
+  auto limit = std::min(text.size(), pos + longest_token);
+  while (pos < limit && text[pos] > ' ' && text[pos] < 0x7F)
+    ++pos;
+  return pos;
+}
+
 std::string cut_to(std::string_view text, size_t max_chars, cut_shape shape) {
-  constexpr std::string_view gap = "…";
   if (forward_by(text, 0, max_chars) == text.size())
     return std::string{text};
   auto kept = max_chars - std::min<size_t>(max_chars, 1);
@@ -101,15 +110,27 @@ std::string cut_to(std::string_view text, size_t max_chars, cut_shape shape) {
   else if (shape == cut_shape::balanced)
     head = kept - kept / 2;
   std::string result{text.substr(0, forward_by(text, 0, head))};
-  result += gap;
+  result += gap_mark;
   result += text.substr(back_from_end_by(text, kept - head));
   return result;
 }
 
 std::string folded_line(std::string_view text) {
   std::string result;
+  result.reserve(text.size());
   auto gap = false;
   for (size_t pos = 0; pos < text.size();) {
+    if (text[pos] > ' ' && text[pos] < 0x7F) {
+      auto end = pos + 1;
+      while (end < text.size() && text[end] > ' ' && text[end] < 0x7F)
+        ++end;
+      if (gap && !result.empty())
+        result += ' ';
+      gap = false;
+      result += text.substr(pos, end - pos);
+      pos = end;
+      continue;
+    }
     auto space = space_at(text, pos);
     auto next = text::decode_at(text, pos);
     if (space > 0 || is_control_or_format(next.code_point)) {
@@ -127,11 +148,23 @@ std::string folded_line(std::string_view text) {
 
 std::string preview_of(std::string_view text, preview_style style,
                        const path_roots& roots) {
-  auto line = folded_line(cut_to(text, preview_scan_chars, cut_shape::head));
+  std::string_view seen = text;
+  std::string_view rest_of_word;
+  if (forward_by(text, 0, preview_scan_chars) < text.size()) {
+    auto end = forward_by(text, 0, preview_scan_chars - 1);
+    rest_of_word = text.substr(end, word_end(text, end) - end);
+    seen = text.substr(0, end);
+  }
+  auto line = folded_line(text.substr(0, seen.size() + rest_of_word.size()));
   std::string_view shown = line;
   if (style.shell)
     shown = without_own_cd(shown, roots);
   auto harmless = redact(with_short_paths(std::string{shown}, roots));
+  if (seen.size() < text.size()) {
+    if (harmless.ends_with(rest_of_word))
+      harmless.resize(harmless.size() - rest_of_word.size());
+    harmless += gap_mark;
+  }
   return cut_to(folded_line(harmless), style.max_chars, style.shape);
 }
 

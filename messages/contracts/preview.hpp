@@ -33,6 +33,10 @@ struct preview_style {
   size_t max_chars = preview_chars;
 };
 
+/// End of the word that is under way at `pos`, unless it is longer than any
+/// token: half a secret would not be known as one.
+size_t word_end(std::string_view text, size_t pos);
+
 /// A text of at most `max_chars` code points, the part left out shown as `…`.
 std::string cut_to(std::string_view text, size_t max_chars, cut_shape shape);
 

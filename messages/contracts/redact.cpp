@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 // Every rule is one pass from left to right that never looks at a byte more
 // than a few times: it walks back from a mark (a colon, "://") only as far as
 // the mark before, and after a failed attempt it goes on behind the run that
-// failed.
+// failed. A rule that finds nothing copies nothing: most texts hold no secret.
 
 namespace bureau::contracts {
 
@@ -29,12 +30,16 @@ public:
     out_ += first;
     out_ += second;
     copied_ = to;
+    changed_ = true;
   }
 
   /// End of what was replaced last.
   size_t done() const { return copied_; }
 
-  std::string finish() {
+  /// The text, unless nothing was replaced.
+  std::optional<std::string> finish() {
+    if (!changed_)
+      return std::nullopt;
     out_ += text_.substr(copied_);
     return std::move(out_);
   }
@@ -43,7 +48,16 @@ private:
   std::string_view text_;
   std::string out_;
   size_t copied_ = 0;
+  bool changed_ = false;
 };
+
+/// First of some ASCII characters at `pos` or behind it.
+template <char... Set>
+size_t find_any(std::string_view text, size_t pos) {
+  while (pos < text.size() && ((text[pos] != Set) && ...))
+    ++pos;
+  return pos < text.size() ? pos : npos;
+}
 
 bool is_name_char(char c) {
   return is_word(c) || c == '-';
@@ -128,6 +142,10 @@ size_t suffix_start(std::string_view text, const secret_name& name) {
 /// Whether `text` ends with a telling name whose start fits.
 template <class Fits>
 bool ends_with_secret_name(std::string_view text, Fits fits) {
+  // Most names are too short, or end in a letter that none of them ends in.
+  constexpr std::string_view last_letters = "delnty";
+  if (text.size() < 5 || last_letters.find(to_lower(text.back())) == npos)
+    return false;
   return std::any_of(std::begin(secret_names), std::end(secret_names),
                      [&](const secret_name& name) {
                        auto start = suffix_start(text, name);
@@ -150,7 +168,7 @@ bool has_scheme(std::string_view text, size_t colon, size_t floor) {
 }
 
 /// scheme://user:password@host → scheme://host, whatever `@` a password has.
-std::string without_userinfo(std::string_view text) {
+std::optional<std::string> without_userinfo(std::string_view text) {
   constexpr std::string_view mark = "://";
   rewriter result{text};
   size_t floor = 0;
@@ -170,11 +188,11 @@ std::string without_userinfo(std::string_view text) {
 }
 
 /// ?token=x and &token=x, up to `&`, `#` or white space.
-std::string without_query_secrets(std::string_view text) {
+std::optional<std::string> without_query_secrets(std::string_view text) {
   rewriter result{text};
   size_t from = 0;
-  for (auto at = text.find_first_of("?&"); at != npos;
-       at = text.find_first_of("?&", from)) {
+  for (auto at = find_any<'?', '&'>(text, 0); at != npos;
+       at = find_any<'?', '&'>(text, from)) {
     from = at + 1;
     auto equals = name_end(text, from);
     if (equals >= text.size() || text[equals] != '=')
@@ -212,7 +230,7 @@ bool is_secret_flag(std::string_view name) {
 }
 
 /// --password x and --my-token=x.
-std::string without_flag_secrets(std::string_view text) {
+std::optional<std::string> without_flag_secrets(std::string_view text) {
   rewriter result{text};
   size_t from = 0;
   for (auto at = text.find('-'); at != npos; at = text.find('-', from)) {
@@ -248,7 +266,7 @@ size_t login_end(std::string_view text, size_t pos) {
 }
 
 /// -u name:password, --user, --username.
-std::string without_login_flags(std::string_view text) {
+std::optional<std::string> without_login_flags(std::string_view text) {
   constexpr std::string_view flags[] = {"-u", "--user", "--username"};
   rewriter result{text};
   size_t from = 0;
@@ -281,9 +299,22 @@ bool is_mysql_program(std::string_view word) {
     [word](auto program) { return same_ignoring_case(word, program); });
 }
 
+/// Whether a word could be a MySQL program.
+bool may_hold_mysql(std::string_view text) {
+  for (auto at = find_any<'m', 'M'>(text, 0); at != npos;
+       at = find_any<'m', 'M'>(text, at + 1))
+    if (begins_ignoring_case(text.substr(at), "mysql")
+        || begins_ignoring_case(text.substr(at), "mariadb"))
+      return true;
+  return false;
+}
+
 /// -p of a MySQL program, its password apart or glued to it. Other programs
 /// mean other things by -p.
-std::string without_mysql_passwords(std::string_view text, bool glued) {
+std::optional<std::string> without_mysql_passwords(std::string_view text,
+                                                   bool glued) {
+  if (!may_hold_mysql(text))
+    return std::nullopt;
   rewriter result{text};
   auto armed = false;
   for (size_t at = 0; at < text.size();) {
@@ -344,11 +375,11 @@ size_t after_scheme(std::string_view text, size_t pos) {
 }
 
 /// token = x and password: x.
-std::string without_assigned_secrets(std::string_view text) {
+std::optional<std::string> without_assigned_secrets(std::string_view text) {
   rewriter result{text};
   size_t from = 0;
-  for (auto at = text.find_first_of(":="); at != npos;
-       at = text.find_first_of(":=", from)) {
+  for (auto at = find_any<':', '='>(text, 0); at != npos;
+       at = find_any<':', '='>(text, from)) {
     from = at + 1;
     auto end = at;
     while (end > result.done()) {
@@ -373,16 +404,17 @@ std::string without_assigned_secrets(std::string_view text) {
 }
 
 /// Bearer x and Basic x.
-std::string without_credentials(std::string_view text) {
+std::optional<std::string> without_credentials(std::string_view text) {
   rewriter result{text};
-  for (size_t at = 0; at < text.size();) {
-    if (!is_word(text[at])) {
-      ++at;
+  size_t from = 0;
+  for (auto at = find_any<'b', 'B'>(text, 0); at != npos;
+       at = find_any<'b', 'B'>(text, from)) {
+    from = at + 1;
+    if (at > 0 && is_word(text[at - 1]))
       continue;
-    }
     auto end = run_end(text, at, is_word);
+    from = end;
     auto word = text.substr(at, end - at);
-    at = end;
     if (!same_ignoring_case(word, "bearer")
         && !same_ignoring_case(word, "basic"))
       continue;
@@ -391,7 +423,7 @@ std::string without_credentials(std::string_view text) {
     if (value == end || value_after == value)
       continue;
     result.replace(end, value_after, " ", redacted);
-    at = value_after;
+    from = value_after;
   }
   return result.finish();
 }
@@ -434,7 +466,8 @@ constexpr token_kind token_kinds[] = {
   {"AKIA", "", "", is_upper_or_digit, 16, 16},
 };
 
-std::string without_tokens(std::string_view text, const token_kind& kind) {
+std::optional<std::string> without_tokens(std::string_view text,
+                                          const token_kind& kind) {
   rewriter result{text};
   size_t from = 0;
   for (auto at = text.find(kind.beginning); at != npos;
@@ -466,7 +499,7 @@ std::string without_tokens(std::string_view text, const token_kind& kind) {
 }
 
 /// 123456:secret, as bots of Telegram have it.
-std::string without_bot_tokens(std::string_view text) {
+std::optional<std::string> without_bot_tokens(std::string_view text) {
   rewriter result{text};
   size_t from = 0;
   for (auto at = text.find(':'); at != npos; at = text.find(':', from)) {
@@ -487,7 +520,7 @@ std::string without_bot_tokens(std::string_view text) {
 }
 
 /// JSON web tokens: three groups joined by dots.
-std::string without_web_tokens(std::string_view text) {
+std::optional<std::string> without_web_tokens(std::string_view text) {
   constexpr std::string_view beginning = "eyJ";
   constexpr size_t group = 8;
   rewriter result{text};
@@ -523,18 +556,24 @@ std::string without_web_tokens(std::string_view text) {
 } // namespace
 
 std::string redact(std::string_view text) {
-  auto result = without_userinfo(text);
-  result = without_query_secrets(result);
-  result = without_flag_secrets(result);
-  result = without_login_flags(result);
-  result = without_mysql_passwords(result, false);
-  result = without_mysql_passwords(result, true);
-  result = without_assigned_secrets(result);
-  result = without_credentials(result);
+  std::string result{text};
+  auto apply = [&result](auto rule, const auto&... how) {
+    if (auto changed = rule(result, how...))
+      result = std::move(*changed);
+  };
+  apply(without_userinfo);
+  apply(without_query_secrets);
+  apply(without_flag_secrets);
+  apply(without_login_flags);
+  apply(without_mysql_passwords, false);
+  apply(without_mysql_passwords, true);
+  apply(without_assigned_secrets);
+  apply(without_credentials);
   for (const auto& kind : token_kinds)
-    result = without_tokens(result, kind);
-  result = without_bot_tokens(result);
-  return without_web_tokens(result);
+    apply(without_tokens, kind);
+  apply(without_bot_tokens);
+  apply(without_web_tokens);
+  return result;
 }
 
 } // namespace bureau::contracts

@@ -142,8 +142,8 @@ std::string envelope_detail(const std::vector<std::string>& lines,
 std::string format_subagent_outcome_activity_line(std::string_view content,
                                                   bool is_error,
                                                   const path_roots& roots) {
-  auto scanned = content.substr(0, forward_by(content, 0, preview_scan_chars));
-  auto lines = lines_of(scanned);
+  auto end = forward_by(content, 0, preview_scan_chars);
+  auto lines = lines_of(content.substr(0, word_end(content, end)));
   auto enveloped =
     std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
       return tag_of(line) != tag::none;

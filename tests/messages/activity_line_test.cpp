@@ -2,12 +2,14 @@
 
 #include "messages/codec/json_support.hpp"
 #include "messages/contracts/provider_status.hpp"
+#include "messages/contracts/subagent_outcome.hpp"
 #include "messages/text/utf8.hpp"
 
 #include <doctest/doctest.h>
 
 using namespace bureau;
 using namespace bureau::contracts;
+namespace bj = boost::json;
 
 namespace {
 
@@ -154,4 +156,34 @@ TEST_CASE("a megabyte becomes one short line") {
               format_tool_activity_line(name, arguments, roots))
             <= 100);
   }
+}
+
+TEST_CASE("a secret at the end of what is looked at is not shown by halves") {
+  const std::string token = "ghp_Qx7Kd0Wm3Tz9Lp2VQx7Kd0Wm3Tz9";
+  auto check = [&token](const std::string& before) {
+    for (size_t shift = 0; shift < token.size(); ++shift) {
+      // The window ends after `shift` characters of the token.
+      std::string text(preview_scan_chars - shift, 'x');
+      text.replace(text.size() - before.size(), before.size(), before);
+      text += token + " and more";
+      auto content = "<subagent>\nnote: " + std::string(4096 - 18 - shift, 'x');
+      content += "\n" + token + " and more\n</subagent>";
+      auto outcome =
+        format_subagent_outcome_activity_line(content, false, roots);
+      CHECK(outcome.find("Qx7") == std::string::npos);
+      for (std::string field : {"command", "path", "code"}) {
+        bj::object arguments{{field, text}};
+        auto tool = field == "code" ? "python" : "bash";
+        auto shown = format_tool_activity_line(tool, arguments, roots);
+        CAPTURE(shown);
+        CHECK(shown.find("Qx7") == std::string::npos);
+      }
+    }
+  };
+  check(" ");
+  check("/");
+  // What is no secret is cut where it is.
+  auto shown = format_tool_activity_line(
+    "bash", bj::object{{"command", std::string(5000, 'x')}}, roots);
+  CHECK(shown.ends_with("xxx…"));
 }
