@@ -42,19 +42,27 @@ constexpr struct {
 /// as JSON: six bytes for a character at worst.
 constexpr size_t line_chars = 400;
 
-void check_line(std::string_view line, std::string_view core) {
+/// A secret that is planted, and the input, which may hold pieces of it as
+/// well.
+struct planted {
+  std::string_view core;
+  std::string_view input;
+};
+
+void check_line(std::string_view line, planted secret) {
   fuzz::require(forward_by(line, 0, line_chars) == line.size(),
                 "a line has a bound");
   fuzz::require(line.find('\n') == line.npos && line.find('\r') == line.npos,
                 "a line is one line");
   fuzz::require(text::is_valid_utf8(line), "a line is text");
-  if (core.empty())
-    return;
   // Not even a piece of it.
-  constexpr size_t piece = 8;
-  for (size_t at = 0; at + piece <= core.size(); ++at)
-    fuzz::require(line.find(core.substr(at, piece)) == line.npos,
+  constexpr size_t length = 8;
+  for (size_t at = 0; at + length <= secret.core.size(); ++at) {
+    auto piece = secret.core.substr(at, length);
+    fuzz::require(line.find(piece) == line.npos
+                    || secret.input.find(piece) != secret.input.npos,
                   "no secret is shown");
+  }
 }
 
 constexpr std::string_view tools[] = {"Bash",   "Read",  "WebSearch",
@@ -64,20 +72,19 @@ constexpr std::string_view fields[] = {"command", "file_path", "query", "name",
                                        "code",    "url",       "text"};
 
 /// @param choice which tool, and which of its arguments
-void check_lines(const std::string& text, size_t choice,
-                 std::string_view core) {
+void check_lines(const std::string& text, size_t choice, planted secret) {
   const path_roots roots{"/w/agent", "/home/u"};
   auto tool = tools[choice % std::size(tools)];
   auto field = fields[choice / std::size(tools) % std::size(fields)];
   check_line(format_tool_activity_line(tool, bj::object{{field, text}}, roots),
-             core);
+             secret);
   check_line(
     format_tool_activity_line(
       "Bash", bj::object{{"executable", "x"}, {"args", {text}}}, roots),
-    core);
-  check_line(format_live_input_activity_line(text, roots), core);
-  check_line(format_subagent_outcome_activity_line(text, true, roots), core);
-  check_line(format_subagent_outcome_activity_line(text, false, roots), core);
+    secret);
+  check_line(format_live_input_activity_line(text, roots), secret);
+  check_line(format_subagent_outcome_activity_line(text, true, roots), secret);
+  check_line(format_subagent_outcome_activity_line(text, false, roots), secret);
 }
 
 } // namespace
@@ -87,7 +94,6 @@ void fuzz::try_input(std::string_view input) {
   if (input.size() > 8192)
     return;
   auto plain = redact(input);
-  require(redact(plain) == plain, "redacting twice is redacting once");
   require(plain.size() <= 4 * input.size() + 64, "redacting has a bound");
   tool_hint_for(input);
   is_subagent_launch_tool_name(input);
@@ -99,19 +105,18 @@ void fuzz::try_input(std::string_view input) {
   auto choice = in.below(std::size(tools) * std::size(fields));
   check_lines(std::string{in.rest()}, choice, {});
   const auto& secret = secrets[in.below(std::size(secrets))];
-  auto padding = in.below(4200);
+  // Mostly near the beginning, at times where a preview stops to look.
+  auto padding = in.byte() % 8 == 0 ? in.below(4200) : in.below(64);
   std::string before{in.text()};
   std::string text = before + std::string(padding, '.');
   text += secret.before;
   text += secret.core;
   text += secret.after;
   text += in.rest();
-  // What the fuzzer repeats in a place of its own is no secret.
-  constexpr std::string_view marks[] = {"Qx7Kd0", "QX7KD0", "7390215"};
-  for (auto mark : marks)
-    if (input.find(mark) != input.npos)
-      return;
-  require(redact(text).find(secret.core) == std::string::npos,
+  // That a second pass changes nothing is not required: it sees a text that was
+  // redacted as any other, and may take what stood behind a quoted secret.
+  require(redact(text).find(secret.core) == text.npos
+            || input.find(secret.core) != input.npos,
           "a planted secret is redacted");
-  check_lines(text, choice, secret.core);
+  check_lines(text, choice, {secret.core, input});
 }
