@@ -200,8 +200,8 @@ inline constexpr size_t session_parents_read = 256;
 inline constexpr size_t session_pointer_bytes = 4096;
 /// Requests waiting in one session store.
 inline constexpr size_t session_store_waiting = 256;
-/// Trailing part of log.jsonl in which the triggering message is looked for when
-/// an open session is brought up to date; also one read at its cursor.
+/// Trailing part of log.jsonl in which the triggering message is looked for
+/// when an open session is brought up to date; also one read at its cursor.
 inline constexpr size_t history_sync_bytes = 4u << 20;
 /// The same for a session that starts from the log.
 inline constexpr size_t history_bootstrap_bytes = 32u << 20;

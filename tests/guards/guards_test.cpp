@@ -97,10 +97,9 @@ TEST_CASE("cores are pure") {
     CAPTURE(file.path);
     for (const auto& include : file.includes) {
       INFO("includes ", include);
-      auto vocabulary = include == "caf/error.hpp"
-                        || include == "caf/expected.hpp"
-                        || include == "caf/fwd.hpp"
-                        || !include.starts_with("caf/");
+      auto vocabulary =
+        include == "caf/error.hpp" || include == "caf/expected.hpp"
+        || include == "caf/fwd.hpp" || !include.starts_with("caf/");
       CHECK(vocabulary);
       CHECK_FALSE(include.starts_with("actors/kit/"));
     }
