@@ -147,7 +147,7 @@ TEST_CASE("what is closed leaves out what has not come, and stays in line") {
   core.ended(a->number, {});
   core.close("m1", "the record");
   CHECK_FALSE(core.wanted(b->number));
-  CHECK_FALSE(core.next()->name == "c");
+  CHECK_FALSE(core.next());
   auto ready = core.ready("5");
   REQUIRE(ready != nullptr);
   CHECK(ready->closing == "the record");
