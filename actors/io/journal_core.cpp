@@ -3,6 +3,7 @@
 #include "messages/limits.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace bureau::io {
 
@@ -25,6 +26,31 @@ bool is_journal_path(std::string_view path) {
       return true;
     path.remove_prefix(end + 1);
   }
+}
+
+bool group_gatherer::waits(size_t waiting, time_point now) {
+  if (waiting == 0)
+    return false;
+  if (!until_) {
+    until_ = now + patience_;
+    // Two halves that take turns become one group.
+    wanted_ = std::max(last_, before_last_);
+    if (more_)
+      wanted_ = std::max(wanted_, last_ + std::min(waiting, before_last_));
+  }
+  if (waiting < std::min(wanted_, most_awaited) && now < *until_)
+    return true;
+  until_.reset();
+  return false;
+}
+
+void group_gatherer::committed(size_t count, bool more, time_point began,
+                               time_point ended) {
+  before_last_ = std::exchange(last_, count);
+  more_ = more;
+  patience_ = std::min<std::chrono::steady_clock::duration>((ended - began) / 2,
+                                                            most_wait);
+  until_.reset();
 }
 
 std::string record_fault(const journal_record& record) {

@@ -18,6 +18,40 @@ inline constexpr auto journal_retry_interval = std::chrono::seconds{1};
 /// is used up to a quarter for them.
 inline constexpr size_t most_open_targets = 1024;
 
+/// Whether a commit should wait a moment for more records. Writers that were
+/// just answered ask again at once: a commit that comes before them takes half
+/// a group and lets the others wait for the next one. So it waits until as many
+/// have come as were answered and waited before, but never longer than half the
+/// time that the last commit took, nor most_wait. A writer that is alone never
+/// waits.
+class group_gatherer {
+public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// Larger groups share the cost of a commit well enough as they are.
+  static constexpr size_t most_awaited = 32;
+  /// The longest wait.
+  static constexpr auto most_wait = std::chrono::microseconds{200};
+
+  /// Asked again and again until the answer is no.
+  /// @param waiting records that would be committed now
+  bool waits(size_t waiting, time_point now);
+
+  /// A commit of this many records is over.
+  /// @param more others came meanwhile
+  void committed(size_t count, bool more, time_point began, time_point ended);
+
+private:
+  /// Records of the commits before.
+  size_t last_ = 0;
+  size_t before_last_ = 0;
+  bool more_ = false;
+  std::chrono::steady_clock::duration patience_{0};
+  /// What the present commit waits for, and until when.
+  std::optional<time_point> until_;
+  size_t wanted_ = 0;
+};
+
 /// Says what is wrong with a record; empty when it may be appended.
 std::string record_fault(const journal_record& record);
 
