@@ -18,6 +18,11 @@ std::string trimmed_member(const object& from, std::string_view name) {
   return normalize_optional(*found).value_or(std::string{});
 }
 
+bool is_one_line(const secret_text& secret) {
+  return secret.reveal().find_first_of(std::string_view{"\r\n\0", 3})
+         == std::string::npos;
+}
+
 /// Pointer below the entry and reason of the first problem.
 struct auth_problem {
   std::string pointer;
@@ -42,6 +47,13 @@ std::optional<auth_problem> read_api_key(const object& from,
         into.env.emplace(std::move(name), secret_text{std::move(*text)});
     }
   }
+  // It is sent as the value of a header.
+  if (!is_one_line(into.key))
+    return auth_problem{"/key", "Expected key without line breaks"};
+  for (const auto& [name, value] : into.env)
+    if (!is_one_line(value))
+      return auth_problem{"/env" + pointer_token(name),
+                          "Expected value without line breaks"};
   if (into.key.empty() && into.env.empty())
     return auth_problem{"", "Expected key or env"};
   into.kind = credential_kind::api_key;
@@ -53,6 +65,8 @@ std::optional<auth_problem> read_oauth(const object& from,
   into.access = secret_text{trimmed_member(from, "access")};
   if (into.access.empty())
     return auth_problem{"/access", "Expected string"};
+  if (!is_one_line(into.access))
+    return auth_problem{"/access", "Expected token without line breaks"};
   auto expires = json::int_member(from, "expires");
   if (!expires)
     return auth_problem{"/expires", "Expected integer"};

@@ -3,6 +3,8 @@
 #include "config/host_safety.hpp"
 #include "config/os/durable.hpp"
 #include "config/readers.hpp"
+#include "messages/contracts/config_readers.hpp"
+#include "messages/errc.hpp"
 #include "messages/product.hpp"
 
 #include <fcntl.h>
@@ -84,6 +86,17 @@ private:
     refuse(settings_.fault(setting, what, to_do, below));
   }
 
+  /// Words what is wrong with a variable as this file does.
+  /// @param text its value
+  contracts::config_error_factory complaint(std::string text,
+                                            std::string to_do) {
+    return [this, text = std::move(text), to_do = std::move(to_do)](
+             std::string sentence, const contracts::config_fault& fault) {
+      refuse_value(fault.env, "is '" + text + "'", to_do);
+      return make_failure(errc::bad_config, std::move(sentence));
+    };
+  }
+
   /// refuse_value of a declared variable.
   void refuse_value(std::string_view variable, const std::string& what,
                     std::string to_do) {
@@ -125,12 +138,12 @@ private:
     auto text = value(name);
     if (text.empty())
       return std::nullopt;
-    auto read = read_integer(text, min, max);
-    if (!read)
-      refuse_value(name, "is '" + text + "'",
-                   "it must be a whole number from " + std::to_string(min)
-                     + " to " + std::to_string(max));
-    return read;
+    auto read = contracts::read_integer(
+      text, name, min,
+      complaint(text, "it must be a whole number from " + std::to_string(min)
+                        + " to " + std::to_string(max)),
+      {{min}, {max}});
+    return read ? std::optional{*read} : std::nullopt;
   }
 
   void read_places() {
@@ -195,8 +208,7 @@ private:
   }
 
   std::string value_or(std::string_view name, std::string_view standard) {
-    auto text = value(name);
-    return text.empty() ? std::string{standard} : text;
+    return contracts::read_string(value(name), standard);
   }
 
   /// Ids of a list; `*` must stand alone and no item may be blank (A19).
@@ -283,12 +295,8 @@ private:
 
   /// Whether the settings have members of a group.
   bool has_settings(std::string_view outer, std::string_view inner) const {
-    auto group = settings_.root().if_contains(outer);
-    auto below = group != nullptr && group->is_object()
-                   ? group->get_object().if_contains(inner)
-                   : nullptr;
-    return below != nullptr && below->is_object()
-           && !below->get_object().empty();
+    const auto& group = contracts::read_json_section(settings_.root(), outer);
+    return !contracts::read_json_section(group, inner).empty();
   }
 
   bool any_platform_active() const {
@@ -354,6 +362,7 @@ private:
         + (parts.port != 0 ? ':' + std::to_string(parts.port) : std::string{})
         + parts.path;
     }
+    http.other_machines = secure;
     auto host = value("LINK_HOST");
     if (host.empty())
       return;
@@ -565,16 +574,23 @@ std::string resolve_state_dir(const cli_plan& plan, const environment& env,
     return absolute(machine.working_dir, *plan.state_dir);
   if (auto given = env.text("STATE_DIR"); !given.empty())
     return absolute(machine.working_dir, given);
-  auto home = env.text("HOME");
-  if (home.empty())
-    home = machine.home;
-  if (!home.starts_with('/')) {
-    fault = "There is no home directory to keep the state in: HOME is unset "
-            "and the user database names none. Choose a directory with "
-            "--state-dir.";
+  auto named = env.text("HOME");
+  auto no_home = [](std::string, const contracts::config_fault& unset) {
+    return make_failure(errc::bad_config,
+                        "There is no home directory to keep the state in: "
+                          + unset.env
+                          + " is unset and the user database names none. "
+                            "Choose a directory with --state-dir.");
+  };
+  auto home = contracts::read_required(named.empty() ? machine.home : named,
+                                       "HOME", no_home);
+  if (home && !home->starts_with('/'))
+    home = no_home({}, {"HOME", {}});
+  if (!home) {
+    fault = sentence_of(home.error());
     return {};
   }
-  return join_path(home, product::state_dir_name);
+  return join_path(*home, product::state_dir_name);
 }
 
 reading<std::shared_ptr<const boot_config>> make_boot_config(

@@ -26,6 +26,8 @@ struct http_config {
   /// A server exists at all.
   bool serve = false;
   std::string bind_host = "127.0.0.1";
+  /// It may be an address that other machines reach.
+  bool other_machines = false;
   /// 0 = any free port.
   int port = 0;
   /// Public base without trailing slash; "" = only this machine.
@@ -53,10 +55,11 @@ struct access_list {
 /// One chat platform as it was configured.
 struct platform_config {
   platform_id id = platform_id::slack;
-  /// Counts for the migration of old directories and is listed as enabled: its
-  /// credentials are set or it was enabled by name (decision A28).
+  /// Its credentials are set and it was not switched off, or it was enabled by
+  /// name.
   bool enabled = false;
-  /// All required credentials are there.
+  /// All required credentials are there. For the migration of old directories
+  /// that counts, too (decision A28): who is switched off keeps what it owns.
   bool credentials = false;
   /// This build can talk to it.
   bool adapter = false;

@@ -17,9 +17,9 @@ namespace {
 using arguments = std::vector<std::string>;
 
 /// First words of commands that later versions bring.
-constexpr std::array<std::string_view, 11> later_words = {
+constexpr std::array<std::string_view, 10> later_words = {
   "observe", "scenario", "settings", "link",    "pair",     "packages",
-  "ext",     "sandbox",  "events",   "onboard", "download",
+  "ext",     "sandbox",  "onboard", "download",
 };
 
 std::string see_help() {
@@ -231,9 +231,11 @@ cli_result parse_env(const arguments& args) {
   return result;
 }
 
-cli_result parse_status(const arguments& args) {
+/// `status` and `config`.
+cli_result parse_report(command what, std::string_view word,
+                        const arguments& args) {
   cli_result result;
-  result.plan.what = command::status;
+  result.plan.what = what;
   parser cli;
   cli.value("--state-dir", result.plan.state_dir);
   cli.flag("--json", result.plan.status.json);
@@ -241,8 +243,110 @@ cli_result parse_status(const arguments& args) {
   if (auto fault = cli.parse(args, words); !fault.empty())
     return refuse(std::move(fault));
   if (!words.empty())
-    return refuse("`status` takes no argument '" + words.front() + "'."
-                  + see_help());
+    return refuse('`' + std::string{word} + "` takes no argument '"
+                  + words.front() + "'." + see_help());
+  return result;
+}
+
+constexpr auto notify_usage =
+  "Usage: bureau notify CONVERSATION TEXT [--verbatim] [--key KEY], or bureau "
+  "notify --list; a CONVERSATION is PLATFORM:ID.";
+
+cli_result parse_notify(const arguments& args) {
+  cli_result result;
+  auto& plan = result.plan;
+  plan.what = command::notify;
+  parser cli;
+  cli.value("--state-dir", plan.state_dir);
+  cli.value("--key", plan.notify.key);
+  cli.flag("--verbatim", plan.notify.verbatim);
+  cli.flag("--list", plan.notify.list);
+  arguments words;
+  if (auto fault = cli.parse(args, words); !fault.empty())
+    return refuse(fault + ' ' + notify_usage);
+  if (plan.notify.list && words.empty() && !plan.notify.verbatim
+      && !plan.notify.key)
+    return result;
+  if (plan.notify.list || words.size() != 2 || words[0].empty()
+      || words[1].empty())
+    return refuse(notify_usage);
+  plan.notify.conversation = words[0];
+  plan.notify.text = words[1];
+  return result;
+}
+
+cli_result parse_cancel(const arguments& args) {
+  cli_result result;
+  auto& plan = result.plan;
+  plan.what = command::cancel;
+  parser cli;
+  cli.value("--state-dir", plan.state_dir);
+  cli.flag("--all", plan.cancel.all);
+  arguments words;
+  if (auto fault = cli.parse(args, words); !fault.empty())
+    return refuse(std::move(fault));
+  if (words.size() != 1 || words[0].empty())
+    return refuse("Usage: bureau cancel CONVERSATION [--all]; a CONVERSATION "
+                  "is PLATFORM:ID.");
+  plan.cancel.conversation = words[0];
+  return result;
+}
+
+constexpr auto jobs_usage =
+  "Usage: bureau jobs list [--state STATE], bureau jobs show ID, or bureau jobs "
+  "cancel ID, each with [--json].";
+
+cli_result parse_jobs(const arguments& args) {
+  cli_result result;
+  auto& plan = result.plan;
+  plan.what = command::jobs;
+  parser cli;
+  cli.value("--state-dir", plan.state_dir);
+  cli.value("--state", plan.jobs.state);
+  cli.flag("--json", plan.jobs.json);
+  arguments words;
+  if (auto fault = cli.parse(args, words); !fault.empty())
+    return refuse(fault + ' ' + jobs_usage);
+  if (words.size() == 1 && words[0] == "list")
+    return result;
+  auto one = words.size() == 2 && !words[1].empty() && !plan.jobs.state;
+  if (!one || (words[0] != "show" && words[0] != "cancel"))
+    return refuse(jobs_usage);
+  plan.jobs.action =
+    words[0] == "show" ? jobs_action::show : jobs_action::cancel;
+  plan.jobs.id = words[1];
+  return result;
+}
+
+constexpr auto events_usage =
+  "Usage: bureau events list, bureau events show NAME [--run ID] [--before "
+  "CURSOR], each with [--json], or bureau events delete NAME.";
+
+cli_result parse_events(const arguments& args) {
+  cli_result result;
+  auto& plan = result.plan;
+  plan.what = command::events;
+  parser cli;
+  cli.value("--state-dir", plan.state_dir);
+  cli.value("--run", plan.events.run);
+  cli.value("--before", plan.events.before);
+  cli.flag("--json", plan.events.json);
+  arguments words;
+  if (auto fault = cli.parse(args, words); !fault.empty())
+    return refuse(fault + ' ' + events_usage);
+  auto paged = plan.events.run || plan.events.before;
+  if (words.size() == 1 && words[0] == "list" && !paged)
+    return result;
+  if (words.size() != 2 || words[1].empty())
+    return refuse(events_usage);
+  plan.events.name = words[1];
+  if (words[0] == "show") {
+    plan.events.action = events_action::show;
+    return result;
+  }
+  if (words[0] != "delete" || paged || plan.events.json)
+    return refuse(events_usage);
+  plan.events.action = events_action::remove;
   return result;
 }
 
@@ -304,10 +408,22 @@ cli_result parse_command_line(const std::vector<std::string>& args) {
     return parse_office(rest);
   if (word == "env")
     return parse_env(rest);
+  if (word == "config")
+    return parse_report(command::config, word, rest);
   if (word == "status")
-    return parse_status(rest);
+    return parse_report(command::status, word, rest);
+  if (word == "notify")
+    return parse_notify(rest);
+  if (word == "cancel")
+    return parse_cancel(rest);
+  if (word == "jobs")
+    return parse_jobs(rest);
+  if (word == "events")
+    return parse_events(rest);
   if (word == "shutdown")
     return parse_shutdown(rest);
+  if (word == "frames")
+    return parse_bare(command::frames, word, rest);
   if (word == "version")
     return parse_bare(command::version, word, rest);
   if (word == "help")
@@ -333,7 +449,21 @@ Usage:
   bureau office list                 list enabled platforms, offices, migrations
   bureau office show PLATFORM ID     what the files of a conversation say
   bureau office claim RAWID PLATFORM assign an unowned conversation directory
+  bureau notify CONVERSATION TEXT [--verbatim] [--key KEY]
+                                     say something to a conversation
+  bureau notify --list               where notifications can go
+  bureau cancel CONVERSATION [--all]
+                                     end its running turn, or all that wait too
+  bureau jobs list [--state STATE]   background commands of all conversations
+  bureau jobs show ID                one of them, with the end of its output
+  bureau jobs cancel ID              end one
+  bureau events list                 schedules of all conversations
+  bureau events show NAME            runs of one of them
+  bureau events delete NAME          remove one
+  bureau config [--json]             every setting, its value and its source
   bureau env                         show which environment variables are set
+  bureau frames                      what the output of run --json says, for
+                                     people: frames in, text out
   bureau version                     print the version
   bureau help                        print this text
 
@@ -348,8 +478,10 @@ Flags of run:
   WORKSPACE         directory the agent sees (default <state-dir>/workspace)
 
 All commands but `version` and `help` take --state-dir, `office` also
---workspace DIR. `shutdown --timeout` gives running turns and answers so many
-seconds instead of the configured ones; 0 aborts them at once.
+--workspace DIR. `shutdown --timeout` gives running turns so many seconds
+instead of the configured ones, answers a few more; 0 aborts turns at once. A
+CONVERSATION is PLATFORM:ID, as `notify --list` prints it. `notify` makes the text a message to
+the agent there; --verbatim posts it as it stands, without the agent.
 A flag may be written --flag value or --flag=value; the last one wins; a value
 that begins with '-' needs the second form.
 

@@ -15,8 +15,14 @@ enum class command : uint8_t {
   run,
   office,
   env,
+  config,
   status,
   shutdown,
+  notify,
+  cancel,
+  frames,
+  jobs,
+  events,
   version,
   help,
 };
@@ -42,8 +48,53 @@ struct office_options {
   platform_id platform = platform_id::slack;
 };
 
-/// Flags of `status`.
+/// Flags of `status`, and of `config`.
 struct status_options {
+  bool json = false;
+};
+
+/// `notify CONVERSATION TEXT` and `notify --list`.
+struct notify_options {
+  /// Contract id, `<platform>:<session key>`.
+  std::string conversation;
+  std::string text;
+  /// Posted as it is, without a turn.
+  bool verbatim = false;
+  /// The same key again is the same notification.
+  std::optional<std::string> key;
+  /// Say where notifications can go.
+  bool list = false;
+};
+
+/// `cancel CONVERSATION`.
+struct cancel_options {
+  std::string conversation;
+  /// What waits ends as well.
+  bool all = false;
+};
+
+enum class jobs_action : uint8_t { list, show, cancel };
+
+/// `jobs list`, `jobs show ID` and `jobs cancel ID`.
+struct jobs_options {
+  jobs_action action = jobs_action::list;
+  std::string id;
+  /// Of `list`: only jobs in this state.
+  std::optional<std::string> state;
+  bool json = false;
+};
+
+enum class events_action : uint8_t { list, show, remove };
+
+/// `events list`, `events show JOB` and `events delete NAME`.
+struct events_options {
+  events_action action = events_action::list;
+  /// Name of a schedule, or of its file.
+  std::string name;
+  /// Of `show`: one run.
+  std::optional<std::string> run;
+  /// Of `show`: the cursor of an earlier page.
+  std::optional<std::string> before;
   bool json = false;
 };
 
@@ -63,6 +114,10 @@ struct cli_plan {
   run_options run;
   office_options office;
   status_options status;
+  notify_options notify;
+  cancel_options cancel;
+  jobs_options jobs;
+  events_options events;
   shutdown_options shutdown;
 };
 

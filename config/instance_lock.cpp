@@ -6,6 +6,7 @@
 #include "messages/text/time_text.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 
 #include <cerrno>
 
@@ -59,6 +60,10 @@ std::string busy_sentence(file_system& fs, int fd,
 
 } // namespace
 
+void pause_a_bit() {
+  ::poll(nullptr, 0, static_cast<int>(lock_pause.count()));
+}
+
 std::string print_node_record(const node_record& record) {
   json::bj::object root;
   root["version"] = 1;
@@ -101,7 +106,8 @@ std::optional<node_record> parse_node_record(std::string_view text) {
 instance_lock instance_lock::acquire(file_system& fs,
                                      const std::string& state_dir,
                                      const os::machine_facts& machine,
-                                     int64_t now_ms, std::string& fault) {
+                                     int64_t now_ms, std::string& fault,
+                                     const std::function<void()>& pause) {
   instance_lock result;
   auto path = lock_path(state_dir);
   auto refuse = [&](std::string_view doing, int error) {
@@ -113,7 +119,13 @@ instance_lock instance_lock::acquire(file_system& fs,
   if (!opened)
     return refuse("opened", opened.error);
   os::descriptor file{fs, opened.value};
-  if (auto locked = fs.lock(file.get()); !locked) {
+  auto locked = fs.lock(file.get());
+  for (auto tries = 1; locked.error == EWOULDBLOCK && tries < lock_tries;
+       ++tries) {
+    pause();
+    locked = fs.lock(file.get());
+  }
+  if (!locked) {
     if (locked.error != EWOULDBLOCK)
       return refuse("taken, because its file system has no locks",
                     locked.error);
@@ -158,7 +170,8 @@ void instance_lock::release() {
   lock_.close();
 }
 
-lock_holder find_lock_holder(file_system& fs, const std::string& state_dir) {
+lock_holder find_lock_holder(file_system& fs, const std::string& state_dir,
+                             const std::function<void()>& pause) {
   lock_holder result;
   auto opened =
     fs.open(lock_path(state_dir), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -168,16 +181,21 @@ lock_holder find_lock_holder(file_system& fs, const std::string& state_dir) {
     return result;
   }
   os::descriptor file{fs, opened.value};
-  auto locked = fs.lock(file.get());
-  if (locked)
-    return result;
-  if (locked.error != EWOULDBLOCK) {
-    result.error = locked.error;
-    return result;
+  for (auto tries = 1;; ++tries) {
+    auto locked = fs.lock(file.get());
+    if (locked)
+      return result;
+    if (locked.error != EWOULDBLOCK) {
+      result.error = locked.error;
+      return result;
+    }
+    auto text = os::read_to_end(fs, file.get(), record_bytes);
+    result.record = text ? parse_node_record(text.value) : std::nullopt;
+    if (result.record || tries == lock_tries)
+      break;
+    pause();
   }
   result.held = true;
-  if (auto text = os::read_to_end(fs, file.get(), record_bytes))
-    result.record = parse_node_record(text.value);
   return result;
 }
 

@@ -133,6 +133,9 @@ public:
     entry_.base_url = address(source_, {}).value_or(std::string{});
     entry_.api_key =
       secret_text{text(source_, {}, "apiKey").value_or(std::string{})};
+    if (entry_.api_key.reveal().find_first_of(std::string_view{"\r\n\0", 3})
+        != std::string::npos)
+      complain({}, "apiKey", "Expected key without line breaks");
     entry_.headers = headers(source_, {});
     entry_.compat = open_object(source_, {}, "compat");
     if (built_in_)

@@ -1,11 +1,21 @@
 #include "config/readers.hpp"
 
 #include "messages/contracts/config_readers.hpp"
+#include "messages/errc.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace bureau::config {
+
+namespace {
+
+caf::error plain_fault(std::string sentence, const contracts::config_fault&) {
+  return make_failure(errc::bad_config, std::move(sentence));
+}
+
+} // namespace
 
 std::optional<std::string> normalize_optional(std::string_view raw) {
   return contracts::normalize_optional_string(raw);
@@ -13,14 +23,18 @@ std::optional<std::string> normalize_optional(std::string_view raw) {
 
 std::optional<int64_t> read_integer(std::string_view raw, int64_t min,
                                     int64_t max) {
-  auto text = normalize_optional(raw);
-  auto value = text ? contracts::parse_digits(*text) : std::nullopt;
-  return value && *value >= min && *value <= max ? value : std::nullopt;
+  if (!normalize_optional(raw))
+    return std::nullopt;
+  auto value =
+    contracts::read_integer(raw, {}, min, plain_fault, {{min}, {max}});
+  return value ? std::optional{*value} : std::nullopt;
 }
 
 std::optional<bool> read_boolean(std::string_view raw) {
-  auto text = normalize_optional(raw);
-  return text ? contracts::parse_boolean(*text) : std::nullopt;
+  if (!normalize_optional(raw))
+    return std::nullopt;
+  auto value = contracts::read_boolean(raw, {}, false, plain_fault);
+  return value ? std::optional{*value} : std::nullopt;
 }
 
 std::vector<std::string> read_csv(std::string_view raw) {

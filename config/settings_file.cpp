@@ -2,6 +2,8 @@
 
 #include "config/env_manifest.hpp"
 #include "config/readers.hpp"
+#include "messages/contracts/config_readers.hpp"
+#include "messages/errc.hpp"
 #include "messages/limits.hpp"
 
 #include <algorithm>
@@ -22,17 +24,12 @@ constexpr size_t max_warnings = limits::config_warnings;
 constexpr double largest_number = 1e9;
 
 const value* walk(const object& root, std::string_view path) {
-  auto current = &root;
-  for (;;) {
-    auto dot = path.find('.');
-    auto member = current->if_contains(path.substr(0, dot));
-    if (member == nullptr || dot == std::string_view::npos)
-      return member;
-    current = member->if_object();
-    if (current == nullptr)
-      return nullptr;
-    path = path.substr(dot + 1);
+  auto group = &root;
+  for (auto dot = path.find('.'); dot != path.npos; dot = path.find('.')) {
+    group = &contracts::read_json_section(*group, path.substr(0, dot));
+    path.remove_prefix(dot + 1);
   }
+  return group->if_contains(path);
 }
 
 std::string pointer_of(std::string_view path) {
@@ -51,15 +48,25 @@ std::optional<int64_t> whole_number(const value& given) {
   return json::int_member(holder, "x");
 }
 
-bool is_word_of(std::string_view word, std::string_view choices) {
+std::vector<std::string> words_of(std::string_view choices) {
+  std::vector<std::string> result;
   while (!choices.empty()) {
     auto bar = choices.find('|');
-    if (choices.substr(0, bar) == word)
-      return true;
+    result.emplace_back(choices.substr(0, bar));
     choices = bar == std::string_view::npos ? std::string_view{}
                                             : choices.substr(bar + 1);
   }
-  return false;
+  return result;
+}
+
+/// Whether a text is one of the words; a blank one is none.
+bool is_word_of(std::string_view word, const setting_spec& spec) {
+  auto no_word = [](std::string sentence, const contracts::config_fault&) {
+    return make_failure(errc::bad_config, std::move(sentence));
+  };
+  auto read = contracts::read_choice(word, spec.path, words_of(spec.choices),
+                                     {}, no_word);
+  return read && !read->empty();
 }
 
 std::string comma_list(std::string_view choices) {
@@ -129,7 +136,7 @@ std::optional<value_problem> check_value(const setting_spec& spec,
     return std::nullopt;
   case value_kind::choice:
     if (!given.is_string()
-        || !is_word_of(std::string_view{given.get_string()}, spec.choices))
+        || !is_word_of(std::string_view{given.get_string()}, spec))
       return value_problem{
         {}, "Expected union value", "Use one of " + comma_list(spec.choices)};
     return std::nullopt;
@@ -462,7 +469,8 @@ bool layered_settings::boolean(std::string_view path) const {
   if (conversation_ != nullptr && spec.scope == setting_scope::both)
     if (auto found = conversation_->boolean(path))
       return *found;
-  return global_->boolean(path).value_or(spec.standard == "true");
+  return global_->boolean(path).value_or(
+    read_boolean(spec.standard).value_or(false));
 }
 
 std::optional<int64_t> layered_settings::integer(std::string_view path) const {

@@ -26,6 +26,7 @@ BUREAU_ATOM(failed);
 // -- intake, turns, runs ------------------------------------------------------
 BUREAU_ATOM(intake);
 BUREAU_ATOM(ensure);
+BUREAU_ATOM(claim);
 BUREAU_ATOM(list);
 BUREAU_ATOM(turn);
 BUREAU_ATOM(run);
@@ -40,7 +41,11 @@ BUREAU_ATOM(describe);
 BUREAU_ATOM(locate);
 BUREAU_ATOM(notice);
 BUREAU_ATOM(offer);
+BUREAU_ATOM(hold);
+BUREAU_ATOM(release);
 BUREAU_ATOM(wake);
+BUREAU_ATOM(watch);
+BUREAU_ATOM(changed);
 
 // -- model and tools ----------------------------------------------------------
 BUREAU_ATOM(prompt);
@@ -77,6 +82,7 @@ BUREAU_ATOM(reset);
 BUREAU_ATOM(load);
 BUREAU_ATOM(branch);
 BUREAU_ATOM(exists);
+BUREAU_ATOM(mark);
 
 // -- execution ----------------------------------------------------------------
 BUREAU_ATOM(exec);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<const char*, errc_count> names = {
   "none",        "shutting_down", "queue_full",    "timeout",      "aborted",
-  "bad_request", "not_found",     "is_directory",  "denied",       "busy",
+  "cancelled",   "bad_request", "not_found",     "is_directory",  "denied",       "busy",
   "not_ready",   "transport",     "spawn_failed",  "too_large",    "disk",
   "corrupt",     "bad_config",    "no_credential", "bad_identity", "conflict",
   "internal",

@@ -21,6 +21,8 @@ enum class errc : uint8_t {
   timeout,
   /// The caller, or a user, asked for the work to end.
   aborted,
+  /// The turn was cancelled: contracts::response_cancelled.
+  cancelled,
   /// The request itself is malformed.
   bad_request,
   /// The thing asked for does not exist.
@@ -56,7 +58,7 @@ enum class errc : uint8_t {
 };
 
 /// Number of codes, for the size check of the name table.
-inline constexpr size_t errc_count = 21;
+inline constexpr size_t errc_count = 22;
 
 /// Stable lower-case name of a code, as used in logs and metrics.
 std::string to_string(errc code);

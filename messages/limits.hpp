@@ -194,8 +194,6 @@ inline constexpr size_t session_read_bytes = 16u << 20;
 /// First line of a session file that is read alone, and its first attempt.
 inline constexpr size_t session_header_bytes = 1u << 20;
 inline constexpr size_t session_header_chunk_bytes = 4096;
-/// Top-level session files that are looked at for a thread's parent.
-inline constexpr size_t session_parents_read = 256;
 /// The pointer to the current session.
 inline constexpr size_t session_pointer_bytes = 4096;
 /// Requests waiting in one session store.
@@ -261,6 +259,44 @@ inline constexpr auto event_run_duration = minutes{10};
 inline constexpr int64_t event_run_calls = 50;
 inline constexpr int64_t event_run_cost_micro = 10'000'000;
 
+// -- scheduled events ---------------------------------------------------------
+
+/// Scheduled turns of a conversation that run or wait: one and five.
+inline constexpr size_t event_open_turns = 1 + event_queue_cap;
+/// Event files that are looked at, and the length of each.
+inline constexpr size_t event_files = 1000;
+inline constexpr size_t event_file_bytes = 65'536;
+/// A file that changes is read when it has been quiet for this long.
+inline constexpr auto event_debounce = milliseconds{100};
+/// A file that cannot be read is tried again, at twice the distance each time.
+inline constexpr int event_load_attempts = 3;
+inline constexpr auto event_load_wait = milliseconds{100};
+/// A file that is gone is looked for after this, and twice more at twice the
+/// distance, before it counts as removed.
+inline constexpr int event_vanish_looks = 3;
+inline constexpr auto event_vanish_wait = milliseconds{100};
+/// No timer of a schedule sleeps longer: the wall clock may be changed.
+inline constexpr auto event_timer_step = seconds{60};
+/// The directory is looked through this often, watched or not; and this often
+/// where it cannot be watched.
+inline constexpr auto event_scan_interval = seconds{60};
+inline constexpr auto event_poll_interval = seconds{1};
+/// A turn that was refused is tried again after this, doubled up to the cap.
+inline constexpr auto event_retry_delay = seconds{60};
+inline constexpr auto event_retry_cap = std::chrono::hours{1};
+/// The record of what fired is rewritten when it is longer than this; it keeps
+/// so many runs of a schedule, for so long.
+inline constexpr size_t event_log_bytes = 1u << 20;
+inline constexpr auto event_runs_age = std::chrono::hours{30 * 24};
+inline constexpr size_t event_runs_kept = 200;
+/// Answer of a scheduled run that its record keeps.
+inline constexpr size_t event_answer_bytes = 2048;
+/// Runs that are missed are counted up to this.
+inline constexpr size_t event_missed_counted = 10'000;
+/// Directories that are watched at one time, and names in one message.
+inline constexpr size_t watched_directories = 64;
+inline constexpr size_t watch_names = 256;
+
 // -- what goes with an answer -------------------------------------------------
 
 /// Messages offered to one run, and the length of each in UTF-16 units.
@@ -286,8 +322,12 @@ inline constexpr size_t memory_entry_bytes = 16'384;
 
 // -- console ------------------------------------------------------------------
 
-/// Messages that a pipe may have open before reading stops.
+/// Messages that a pipe may have open; further ones wait in the console.
 inline constexpr size_t console_open_messages = 20;
+/// What waits there before reading stops, and what a line counts besides its
+/// bytes.
+inline constexpr size_t console_waiting_bytes = 4u << 20;
+inline constexpr size_t console_line_cost = 256;
 /// Trailing part of log.jsonl that is read to resume message ids.
 inline constexpr size_t console_log_tail_bytes = 2u << 20;
 /// Visible messages whose printed text is remembered, and dropped runs.
@@ -321,12 +361,15 @@ inline constexpr auto intake_max_age = std::chrono::hours{24};
 inline constexpr size_t office_waiting = 1024;
 /// Final answers of one office that its transport holds at one time.
 inline constexpr size_t deliveries_outstanding = 16;
-/// Waits between attempts to deliver an answer, and how long they go on.
+/// Attempts to deliver a piece of an answer in one go, and the waits between
+/// them (agent contracts, 3.5).
+inline constexpr int64_t delivery_attempts = 4;
 inline constexpr auto delivery_retry_delay = seconds{1};
+inline constexpr auto delivery_attempt_cap = minutes{1};
+/// Waits between such rounds, from the first one on, and how long they go on.
+inline constexpr auto delivery_round_delay = seconds{15};
 inline constexpr auto delivery_retry_cap = minutes{5};
 inline constexpr auto delivery_give_up = std::chrono::hours{24};
-/// ledger-open.json is written at most once in this time.
-inline constexpr auto open_list_interval = seconds{1};
 /// An office or a session without work is put to sleep after this.
 inline constexpr auto office_idle_timeout = minutes{10};
 inline constexpr auto office_sweep_interval = seconds{60};

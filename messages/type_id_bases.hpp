@@ -26,6 +26,9 @@ inline constexpr caf::type_id_t jobs = 1650;
 inline constexpr caf::type_id_t memory = 1700;
 inline constexpr caf::type_id_t interaction = 1750;
 inline constexpr caf::type_id_t events = 1800;
+inline constexpr caf::type_id_t turns = 1850;
+inline constexpr caf::type_id_t channels = 1875;
+inline constexpr caf::type_id_t watch = 1920;
 inline constexpr caf::type_id_t tests = 2000;
 
 } // namespace bureau::type_ids

@@ -1,6 +1,7 @@
 #include "sandbox/bwrap_core.hpp"
 
 #include "sandbox/capability_core.hpp"
+#include "sandbox/variables_core.hpp"
 
 #include <fcntl.h>
 
@@ -264,7 +265,10 @@ public:
     spec.cap_out = text.cap_out;
     spec.cap_err = text.cap_err;
     spec.fds.reserve(plan_.mounts.size() + 3);
-    spec.fds.push_back(bytes_fd(args_fd, joined(bwrap_arguments(plan_, cwd))));
+    auto words = bwrap_arguments(plan_, cwd);
+    for (const auto& entry : run_environment(text.environment, search_path))
+      words.insert(words.end(), {"--setenv", entry.name, entry.value});
+    spec.fds.push_back(bytes_fd(args_fd, joined(words)));
     proc_fd status;
     status.child_fd = status_fd;
     status.kind = fd_kind::pipe_out;
@@ -298,12 +302,12 @@ private:
   std::vector<std::string> arguments(const std::string& command) const {
     std::vector<std::string> argv{
       config_.prlimit_path,
-      "--nofile=" + std::to_string(limits::exec_open_files),
-      "--fsize=" + std::to_string(limits::exec_written_file_bytes),
+      "--nofile=" + std::to_string(config_.open_files),
+      "--fsize=" + std::to_string(config_.written_file_bytes),
       "--core=0",
     };
     if (config_.limit_processes)
-      argv.push_back("--nproc=" + std::to_string(limits::exec_processes));
+      argv.push_back("--nproc=" + std::to_string(config_.processes));
     for (auto word : {"--", config_.bwrap_path.c_str(), "--args"})
       argv.emplace_back(word);
     argv.push_back(std::to_string(args_fd));
@@ -412,7 +416,18 @@ std::shared_ptr<const profile> make_bwrap_profile(bwrap_config config,
 
 std::string limits_line(const bwrap_config& config) {
   std::string processes = config.limit_processes ? "shared" : "none";
-  return "process limit: " + processes + "; memory, cpu: none";
+  auto line = "process limit: " + processes + "; memory, cpu: none";
+  auto lower = [&line](const char* what, uint64_t value, uint64_t usual) {
+    if (value < usual)
+      line += "; " + std::string{what} + ": only " + std::to_string(value)
+              + ", the node's own limit";
+  };
+  lower("open files", config.open_files, limits::exec_open_files);
+  lower("bytes of a file", config.written_file_bytes,
+        limits::exec_written_file_bytes);
+  if (config.limit_processes)
+    lower("processes", config.processes, limits::exec_processes);
+  return line;
 }
 
 file_job empty_tmp_job(const workspace& ws, std::string_view office_key) {

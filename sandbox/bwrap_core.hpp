@@ -34,6 +34,10 @@ struct bwrap_config {
   std::vector<std::string> read_only;
   /// Compiled filter (seccomp_filter.hpp); without one nothing runs.
   std::string seccomp;
+  /// Limits of every command; no higher than the node's own.
+  uint64_t open_files = limits::exec_open_files;
+  uint64_t written_file_bytes = limits::exec_written_file_bytes;
+  uint64_t processes = limits::exec_processes;
   /// NPROC as a backstop shared by all sandboxes of the uid; none for root,
   /// whom the kernel does not count (decision B24).
   bool limit_processes = false;
@@ -80,8 +84,8 @@ std::vector<std::string> bwrap_arguments(const bwrap_plan& plan,
 std::shared_ptr<const profile> make_bwrap_profile(bwrap_config config,
                                                   executor_args args);
 
-/// What limits a sandbox cannot give on this host, in one line for the boot log
-/// and the doctor.
+/// What limits a sandbox cannot give on this host, and which are lower than
+/// usual, in one line for the boot log.
 std::string limits_line(const bwrap_config& config);
 
 /// Job that empties the /tmp of one office, for when it is passivated.

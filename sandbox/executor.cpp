@@ -142,6 +142,7 @@ private:
     text.has_stdin = request.has_stdin;
     text.stdin_bytes = std::move(request.stdin_bytes);
     text.tag = fresh_tag();
+    text.environment = std::move(request.environment);
     auto checked = profile_->command(text);
     if (checked.fault != errc::none) {
       fail(id, make_failure(checked.fault, std::move(checked.sentence)),
@@ -168,12 +169,18 @@ private:
     const auto& request = entry->second.request;
     auto told = profile_->interpret(end.cause, request.timeout_ms, request.cwd,
                                     end.result);
+    auto outcome = told.fault == errc::none ? "ok" : to_string(told.fault);
+    auto killed = told.fault == errc::timeout || told.fault == errc::aborted;
+    if (killed && request.keeps_output && end.cause != kill_cause::none) {
+      told = {};
+      told.result = kept_result(end.cause, end.result);
+    }
     if (told.fault != errc::none) {
       fail(id, make_failure(told.fault, std::move(told.sentence)),
            to_string(told.fault));
       return;
     }
-    measure(entry->second.began, "ok");
+    measure(entry->second.began, outcome);
     auto promise = entry->second.promise;
     commands_.erase(entry);
     results_.deliver(promise, std::move(told.result));

@@ -4,9 +4,11 @@
 #include "sandbox/seccomp_filter.hpp"
 
 #include <pwd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 namespace bureau::sandbox {
@@ -35,6 +37,16 @@ std::vector<root_entry> detect_roots(file_system& fs) {
       roots.push_back({name, ""});
   }
   return roots;
+}
+
+/// A limit that the commands can be given: theirs, or the node's own, above
+/// which nobody may raise it.
+template <class Resource>
+uint64_t possible_limit(Resource what, uint64_t usual) {
+  rlimit own{};
+  if (getrlimit(what, &own) != 0 || own.rlim_max == RLIM_INFINITY)
+    return usual;
+  return std::min<uint64_t>(usual, own.rlim_max);
 }
 
 host_config detect_user() {
@@ -72,6 +84,11 @@ detect_sandbox(file_system& fs, const workspace& ws, std::string backend,
   config.bwrap.roots = detect_roots(fs);
   config.bwrap.read_only = std::move(read_only);
   config.bwrap.limit_processes = geteuid() != 0;
+  auto& bwrap = config.bwrap;
+  bwrap.open_files = possible_limit(RLIMIT_NOFILE, bwrap.open_files);
+  bwrap.written_file_bytes =
+    possible_limit(RLIMIT_FSIZE, bwrap.written_file_bytes);
+  bwrap.processes = possible_limit(RLIMIT_NPROC, bwrap.processes);
   return config;
 }
 

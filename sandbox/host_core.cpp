@@ -2,6 +2,7 @@
 
 #include "sandbox/capability_core.hpp"
 #include "sandbox/projection_core.hpp"
+#include "sandbox/variables_core.hpp"
 
 namespace bureau::sandbox {
 
@@ -48,6 +49,11 @@ public:
     spec.reason = "exec";
     spec.argv = {"/bin/sh", "-c", text.command};
     spec.env = environment(text.tag);
+    for (auto& entry : run_environment(text.environment, search_path)) {
+      if (entry.name == "PATH")
+        std::erase_if(spec.env, [](const auto& x) { return x.name == "PATH"; });
+      spec.env.push_back(std::move(entry));
+    }
     spec.cwd =
       text.cwd.empty() ? paths_.cwd : absolute_path(paths_.cwd, text.cwd);
     spec.input = text.has_stdin ? stdin_kind::bytes : stdin_kind::null;

@@ -19,7 +19,11 @@ struct cause {
 };
 
 // In the order in which they are looked for in bubblewrap's own words.
-constexpr std::array<cause, 8> causes = {{
+constexpr std::array<cause, 9> causes = {{
+  {"prlimit: failed to set",
+   "A limit of this process is lower than the one of the sandbox: raise the "
+   "hard limit that is named (ulimit -H; in a systemd unit LimitNOFILE, "
+   "LimitFSIZE, LimitNPROC)."},
   {"prlimit", "The program prlimit is missing: install util-linux."},
   {"failed to execute",
    "A program that the sandbox starts with is missing: install bubblewrap and "
@@ -62,7 +66,7 @@ std::string explain(std::string_view detail, const kernel_facts& facts) {
   if (facts.apparmor_userns == "1")
     return "AppArmor restricts user namespaces: allow bwrap with an AppArmor "
            "profile, or set kernel.apparmor_restrict_unprivileged_userns=0.";
-  return "Run `bureau sandbox doctor` for details.";
+  return "Its words in brackets are all that is known of the cause.";
 }
 
 } // namespace

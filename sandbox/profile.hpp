@@ -23,6 +23,8 @@ struct command_text {
   uint64_t cap_err = limits::exec_output_bytes;
   /// Unique text; backends whose processes can leave their group mark them.
   std::string tag;
+  /// Variables of this command alone.
+  contracts::tool_environment environment{};
 };
 
 /// A process to start, or why there is none.

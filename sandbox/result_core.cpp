@@ -95,6 +95,14 @@ std::optional<int32_t> status_exit_code(std::string_view documents) {
   return code;
 }
 
+exec_result kept_result(kill_cause cause, const proc_result& result) {
+  auto kept = with_code(0, result).result;
+  kept.ending = cause == kill_cause::aborted   ? exec_ending::aborted
+                : cause == kill_cause::timeout ? exec_ending::timed_out
+                                               : exec_ending::exited;
+  return kept;
+}
+
 command_end end_of_plain(kill_cause cause, int64_t timeout_ms,
                          const proc_result& result) {
   if (cause != kill_cause::none)

@@ -45,6 +45,9 @@ inline constexpr std::string_view aborted_line = "Command aborted";
 /// never ran to its end.
 std::optional<int32_t> status_exit_code(std::string_view documents);
 
+/// What a command that was killed had printed, as a result of its own.
+exec_result kept_result(kill_cause cause, const proc_result& result);
+
 /// The end of a command that ran directly.
 command_end end_of_plain(kill_cause cause, int64_t timeout_ms,
                          const proc_result& result);

@@ -32,11 +32,35 @@ bool is_same_office(std::string_view one, std::string_view other) {
 
 } // namespace
 
+namespace {
+
+/// Whether a character makes text run the other way: `exe.txt` could look like
+/// `txt.exe`.
+bool turns_text(char32_t c) {
+  return c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E)
+         || (c >= 0x2066 && c <= 0x2069);
+}
+
+std::string without_turns(std::string_view valid) {
+  std::string result;
+  for (size_t at = 0; at < valid.size();) {
+    auto next = text::decode_at(valid, at);
+    if (turns_text(next.code_point))
+      text::append_code_point(result, 0xFFFD);
+    else
+      result.append(valid, at, next.bytes);
+    at += next.bytes;
+  }
+  return result;
+}
+
+} // namespace
+
 std::string display_name(std::string_view name) {
   auto slash = name.find_last_of("/\\");
   if (slash != std::string_view::npos)
     name.remove_prefix(slash + 1);
-  auto safe = text::harmless(name);
+  auto safe = without_turns(text::harmless(name));
   std::replace(safe.begin(), safe.end(), '\t', ' ');
   std::string result{text::prefix_bytes(text::trim(safe), name_bytes)};
   return result.empty() || result == "." || result == ".." ? "file" : result;

@@ -188,6 +188,223 @@ private:
     return answer;
   }
 
+  caf::result<std::string> carry_out(const std::string& id,
+                                     const office_claim_call& wanted) {
+    if (!wanted.workspace.empty() && wanted.workspace != args_.workspace_root)
+      return answered(
+        id, failure_line(id, errc::bad_request,
+                         "This node has the workspace " + args_.workspace_root
+                           + ", not " + wanted.workspace
+                           + "; end it to claim a directory there."));
+    auto answer = self_->make_response_promise<line_promise>();
+    auto promise = keep(answer);
+    // It looks at three paths, then writes the registry.
+    kit::bounded_request(self_, args_.registry, limits::disk_timeout * 4,
+                         atom::claim_v, wanted.claimed)
+      .then(
+        [this, id, promise, claimed = wanted.claimed](caf::ok_atom) {
+          open_.deliver(promise, result_of(id, office_claim_result(claimed)));
+        },
+        [this, id, promise](const caf::error& reason) {
+          fail(promise, id, reason);
+        });
+    return answer;
+  }
+
+  // -- jobs -------------------------------------------------------------------
+
+  caf::result<std::string> carry_out(const std::string& id,
+                                     const jobs_list_call& wanted) {
+    auto answer = self_->make_response_promise<line_promise>();
+    auto promise = keep(answer);
+    kit::bounded_request(self_, args_.jobs, limits::mailbox_timeout,
+                         atom::list_v, job_order{args_.operator_token, {}})
+      .then(
+        [this, id, promise, state = wanted.state](const job_list& list) {
+          open_.deliver(promise, result_of(id, jobs_result(list, state)));
+        },
+        [this, id, promise](const caf::error& reason) {
+          fail(promise, id, reason);
+        });
+    return answer;
+  }
+
+  caf::result<std::string> carry_out(const std::string& id,
+                                     const jobs_show_call& wanted) {
+    return ask_job(id, atom::read_v, wanted.job_id);
+  }
+
+  caf::result<std::string> carry_out(const std::string& id,
+                                     const jobs_cancel_call& wanted) {
+    return ask_job(id, atom::cancel_v, wanted.job_id);
+  }
+
+  template <class Verb>
+  caf::result<std::string> ask_job(const std::string& id, Verb verb,
+                                   const std::string& job_id) {
+    auto answer = self_->make_response_promise<line_promise>();
+    auto promise = keep(answer);
+    kit::bounded_request(self_, args_.jobs, limits::disk_timeout, verb,
+                         job_order{args_.operator_token, job_id})
+      .then(
+        [this, id, promise](const job_answer& told) {
+          open_.deliver(promise,
+                        told.refusal
+                          ? answered(id, refusal_line(id, *told.refusal))
+                          : result_of(id, job_result(told)));
+        },
+        [this, id, promise](const caf::error& reason) {
+          fail(promise, id, reason);
+        });
+    return answer;
+  }
+
+  // -- events -----------------------------------------------------------------
+
+  /// Asks the schedules; `told` makes the rest of the call of their answer.
+  template <class Answer, class Told, class... Args>
+  void ask_events(const std::string& id, uint64_t promise, Told told,
+                  const Args&... args) {
+    kit::bounded_request(self_, args_.events, part_timeout, args...)
+      .then([told](const Answer& found) { told(found); },
+            [this, id, promise](const caf::error& reason) {
+              fail(promise, id, reason);
+            });
+  }
+
+  caf::result<std::string> carry_out(const std::string& id, events_list_call) {
+    auto answer = self_->make_response_promise<line_promise>();
+    auto promise = keep(answer);
+    ask_events<contracts::cron_overview>(
+      id, promise,
+      [this, id, promise](const contracts::cron_overview& overview) {
+        ask_events<event_list>(
+          id, promise,
+          [this, id, promise, overview](const event_list& files) {
+            open_.deliver(promise,
+                          result_of(id, events_result(overview, files)));
+          },
+          atom::list_v, event_query{});
+      },
+      atom::describe_v);
+    return answer;
+  }
+
+  caf::result<std::string> carry_out(const std::string& id,
+                                     const events_show_call& wanted) {
+    auto answer = self_->make_response_promise<line_promise>();
+    auto promise = keep(answer);
+    if (wanted.query.run_id.empty())
+      ask_events<contracts::cron_run_page>(
+        id, promise,
+        [this, id, promise](const contracts::cron_run_page& page) {
+          open_.deliver(promise, result_of(id, event_runs_result(page)));
+        },
+        atom::list_v, wanted.query);
+    else
+      ask_events<contracts::cron_run>(
+        id, promise,
+        [this, id, promise](const contracts::cron_run& run) {
+          open_.deliver(promise, result_of(id, event_run_result(run)));
+        },
+        atom::read_v, wanted.query);
+    return answer;
+  }
+
+  caf::result<std::string> carry_out(const std::string& id,
+                                     const events_delete_call& wanted) {
+    auto answer = self_->make_response_promise<line_promise>();
+    auto promise = keep(answer);
+    event_query query;
+    query.filename = wanted.filename;
+    ask_events<bool>(
+      id, promise,
+      [this, id, promise](bool was_there) {
+        open_.deliver(promise, result_of(id, event_deleted_result(was_there)));
+      },
+      atom::drop_v, query);
+    return answer;
+  }
+
+  // -- turns ------------------------------------------------------------------
+
+  /// Asks the turn service; `shown` makes the result of its answer.
+  template <class Answer, class Limit, class Shown, class... Args>
+  caf::result<std::string> ask_turns(const std::string& id, Limit limit,
+                                     Shown shown, const Args&... args) {
+    auto answer = self_->make_response_promise<line_promise>();
+    auto promise = keep(answer);
+    kit::bounded_request(self_, args_.turns, limit, args...)
+      .then(
+        [this, id, promise, shown](const Answer& told) {
+          open_.deliver(promise, result_of(id, shown(told)));
+        },
+        [this, id, promise](const caf::error& reason) {
+          fail(promise, id, reason);
+        });
+    return answer;
+  }
+
+  caf::result<std::string> carry_out(const std::string& id,
+                                     const notify_call& wanted) {
+    return ask_turns<contracts::notify_delivery_result>(
+      id, notify_timeout,
+      [](const auto& told) { return contracts::to_json(told); },
+      atom::deliver_v, wanted.request);
+  }
+
+  caf::result<std::string> carry_out(const std::string& id, destinations_call) {
+    return ask_turns<notify_destinations>(id, part_timeout, destinations_result,
+                                          atom::list_v);
+  }
+
+  caf::result<std::string> carry_out(const std::string& id,
+                                     const turn_call& wanted) {
+    return ask_turns<contracts::turn_response>(id, turn_timeout, turn_result,
+                                               atom::turn_v, wanted.request);
+  }
+
+  caf::result<std::string> carry_out(const std::string& id,
+                                     const cancel_call& wanted) {
+    return ask_turns<turn_cancelled>(id, part_timeout, cancel_result,
+                                     atom::cancel_v, wanted.request);
+  }
+
+  /// A refusal at once, a settlement when there is one (agent contracts, rule
+  /// 65).
+  caf::result<std::string> carry_out(const std::string& id,
+                                     const offer_call& wanted) {
+    auto answer = self_->make_response_promise<line_promise>();
+    auto promise = keep(answer);
+    live_input_query query{wanted.request.conversation_id, wanted.request.id};
+    kit::bounded_request(self_, args_.turns, part_timeout, atom::offer_v,
+                         wanted.request)
+      .then(
+        [this, id, promise, query](const contracts::live_input_offer& offer) {
+          if (offer.unavailable)
+            open_.deliver(promise, result_of(id, contracts::to_json(offer)));
+          else
+            await_settlement(id, promise, query);
+        },
+        [this, id, promise](const caf::error& reason) {
+          fail(promise, id, reason);
+        });
+    return answer;
+  }
+
+  void await_settlement(const std::string& id, uint64_t promise,
+                        const live_input_query& query) {
+    kit::bounded_request(self_, args_.turns, turn_timeout, atom::settled_v,
+                         query)
+      .then(
+        [this, id, promise](const contracts::live_input_settlement& told) {
+          open_.deliver(promise, result_of(id, contracts::to_json(told)));
+        },
+        [this, id, promise](const caf::error& reason) {
+          fail(promise, id, reason);
+        });
+  }
+
   // -- log --------------------------------------------------------------------
 
   caf::result<std::string> carry_out(const std::string& id,

@@ -16,11 +16,18 @@ struct control_args {
   offices_actor offices;
   registry_actor registry;
   office_inspector_actor inspector;
+  turn_service_actor turns;
+  /// The owner's side of the jobs, and what shows that we are the owner.
+  job_operator_actor jobs{};
+  secret_text operator_token{};
+  events_actor events{};
   node_facts facts;
   /// Deadline of a shutdown that names none.
   std::chrono::milliseconds deadline{0};
   /// Level that the log has.
   std::string log_level;
+  /// Where the offices of this node are.
+  std::string workspace_root;
 };
 
 /// Spawns the actor behind the control socket (decision S6): it carries out one

@@ -78,6 +78,24 @@ std::string section(std::string title, const bj::object& result,
   return std::move(title) + '\n' + rows.print();
 }
 
+/// Channels that are wanted; a running one has no reason.
+std::string channels(const bj::object& result) {
+  table rows;
+  auto any = false;
+  for (auto item : objects(result, "channels")) {
+    auto found = json::member(*item, "status");
+    if (found == nullptr || !found->is_object())
+      continue;
+    const auto& status = found->get_object();
+    auto state = word(status, "status");
+    if (state == "disabled")
+      continue;
+    any = true;
+    rows.add({word(*item, "channel"), state, word(status, "reason")});
+  }
+  return any ? "channels:\n" + rows.print() : std::string{};
+}
+
 std::string sessions(const bj::object& result) {
   auto items = objects(result, "sessions");
   if (items.empty())
@@ -113,9 +131,34 @@ std::string status_text(const bj::object& result) {
   out +=
     section("components:", result, "components", {"label", "state", "detail"});
   out += section("adapters:", result, "adapters", {"label", "state", "detail"});
+  out += channels(result);
   out += sessions(result);
   out += section("degraded:", result, "degraded", {"component", "reason"});
   out += section("no answer:", result, "silent", {"part", "message"});
+  return out;
+}
+
+std::string notify_text(const bj::object& result) {
+  if (!json::bool_member(result, "delivered").value_or(false)) {
+    auto reason = word(result, "reason");
+    return reason.empty() ? "Not delivered: " + word(result, "code") + '.'
+                          : reason;
+  }
+  std::string out = "Delivered";
+  if (auto id = word(result, "deliveryId"); !id.empty())
+    out += " as " + id;
+  if (!json::bool_member(result, "historyRecorded").value_or(true))
+    out += ", but it is not in the history ("
+           + word(result, "historyErrorCode") + ')';
+  return out + '.';
+}
+
+std::string destinations_text(const bj::object& result) {
+  std::string out;
+  for (auto item : objects(result, "destinations"))
+    out += word(*item, "conversationId") + '\n';
+  if (json::bool_member(result, "cut").value_or(false))
+    out += "There are more.\n";
   return out;
 }
 

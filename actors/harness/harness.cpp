@@ -1,5 +1,6 @@
 #include "actors/harness/harness.hpp"
 
+#include "actors/harness/continuation_core.hpp"
 #include "actors/harness/live_input_core.hpp"
 #include "actors/harness/sentence_core.hpp"
 #include "actors/harness/tools/outcome_core.hpp"
@@ -9,6 +10,7 @@
 #include "actors/kit/promise_guard.hpp"
 #include "actors/kit/requests.hpp"
 #include "actors/kit/spawn_stateful.hpp"
+#include "messages/contracts/identity.hpp"
 
 #include <deque>
 #include <map>
@@ -31,8 +33,8 @@ constexpr const char* unknown_label = "unknown";
 
 /// Handlers:
 ///   (prompt, prompt_request) → prompt_outcome ⇒ prompt
-///   (offer, live_input)      → live_input_result ⇒ offer
-///   (abort)                                   ⇒ abort
+///   (offer, live_input, sink) → live_input_offer ⇒ offer
+///   (abort, cancel_reason)                    ⇒ abort
 ///   (dispose)                → ok             ⇒ dispose
 ///   (delta, stream_event)                     ⇒ take_delta
 ///   (done, stream_end)                        ⇒ take_end
@@ -61,8 +63,11 @@ public:
       [this](atom::prompt, const prompt_request& request) {
         return prompt(request);
       },
-      [this](atom::offer, const live_input& input) { return offer(input); },
-      [this](atom::abort) { abort(); },
+      [this](atom::offer, const live_input& input,
+             const live_input_sink_actor& sink) { return offer(input, sink); },
+      [this](atom::abort, const contracts::cancel_reason& reason) {
+        abort(reason);
+      },
       [this](atom::dispose) { return dispose(); },
       [this](atom::delta, const stream_event& event) { take_delta(event); },
       [this](atom::done, const stream_end& end) { take_end(end); },
@@ -73,8 +78,11 @@ private:
   // -- handlers ---------------------------------------------------------------
 
   caf::result<prompt_outcome> prompt(const prompt_request& request);
-  caf::result<live_input_result> offer(const live_input& input);
-  void abort();
+  using offer_promise = caf::typed_response_promise<contracts::live_input_offer>;
+
+  caf::result<contracts::live_input_offer>
+  offer(const live_input& input, const live_input_sink_actor& sink);
+  void abort(const contracts::cancel_reason& reason);
   caf::result<caf::ok_atom> dispose();
   void take_delta(const stream_event& event);
   void take_end(const stream_end& end);
@@ -120,7 +128,9 @@ private:
   void end_tool(size_t slot, uint64_t serial, tool_outcome outcome);
   void abort_tool(const running_tool& call);
   void end_storage(caf::error reason);
-  void settle_inputs(const std::vector<live_input_settlement>& settled);
+  void settle_inputs(const std::vector<live_input_settled>& settled);
+  /// Keeps what the run knew at its end, when something goes on after it.
+  void keep_context(const prompt_outcome& outcome);
   void count_tool(const harness_event& event);
   void clear_run();
   std::string label() const;
@@ -133,15 +143,22 @@ private:
   bool disposing_ = false;
   /// Messages offered to the active run, or to the last one.
   live_input_box inputs_;
-  kit::promise_guard<live_input_result> offers_;
   /// Message id → those who wait for its settlement.
-  std::multimap<std::string, uint64_t> offerers_;
+  std::multimap<std::string, live_input_sink_actor> offerers_;
 
   // -- the active run ---------------------------------------------------------
 
   std::optional<turn_loop> loop_;
   prompt_request request_;
   uint64_t prompt_id_ = 0;
+  contracts::cancel_reason cancel_;
+  /// Wakes among the offered messages, and the last one that was read.
+  std::set<std::string> wakes_;
+  std::string wake_;
+  /// Something that a tool began outlives the run.
+  bool continues_ = false;
+  /// Of a continuation: what is stored when its answer has arrived.
+  std::vector<transcript_message> deferred_;
   /// Answers to older storage requests are void.
   uint64_t storage_number_ = 0;
   storage waiting_ = storage::idle;
@@ -192,7 +209,13 @@ harness_state::prompt(const prompt_request& request) {
     if (binding.owner && owners_.insert(binding.owner.address()).second)
       self_->monitor(binding.owner);
   }
-  inputs_ = live_input_box{request.run};
+  if (request.continuation) {
+    setup.tools.clear();
+    request_.tools.clear();
+    wake_ = request.continuation->continuation_id;
+  }
+  // What is offered is read behind the results of tools.
+  inputs_ = live_input_box{request.run, !setup.tools.empty()};
   loop_.emplace(std::move(setup));
   auto answer = self_->make_response_promise<prompt_outcome>();
   prompt_id_ = prompts_.keep(answer);
@@ -200,20 +223,32 @@ harness_state::prompt(const prompt_request& request) {
   return answer;
 }
 
-caf::result<live_input_result> harness_state::offer(const live_input& input) {
+caf::result<contracts::live_input_offer>
+harness_state::offer(const live_input& input,
+                     const live_input_sink_actor& sink) {
   auto fresh = inputs_.is_new(input.id);
-  if (auto known = inputs_.offer(input))
-    return *known;
-  auto answer = self_->make_response_promise<live_input_result>();
-  offerers_.emplace(input.id, offers_.keep(answer));
+  auto result = inputs_.offer(input);
+  auto answer = self_->make_response_promise<offer_promise>();
+  answer.deliver(result);
+  if (result.unavailable)
+    return answer;
+  if (auto settled = inputs_.settled(input.id))
+    self_->send(sink, atom::settled_v, std::move(*settled));
+  else
+    offerers_.emplace(input.id, sink);
+  if (!input.delivery_key.empty())
+    wakes_.insert(input.id);
   if (fresh && loop_)
     loop_->offer(input);
   return answer;
 }
 
-void harness_state::abort() {
-  if (loop_)
-    apply(loop_->abort(now()));
+void harness_state::abort(const contracts::cancel_reason& reason) {
+  if (!loop_)
+    return;
+  if (cancel_.message.empty())
+    cancel_ = reason;
+  apply(loop_->abort(now()));
 }
 
 caf::result<caf::ok_atom> harness_state::dispose() {
@@ -225,7 +260,7 @@ caf::result<caf::ok_atom> harness_state::dispose() {
   }
   auto answer = self_->make_response_promise<caf::ok_atom>();
   disposals_.keep(answer);
-  abort();
+  abort({"This conversation is closing.", caf::none});
   return answer;
 }
 
@@ -308,6 +343,8 @@ void harness_state::run(const effect::open_store&) {
         if (number != storage_number_ || waiting_ != storage::open)
           return;
         waiting_ = storage::idle;
+        if (request_.continuation && request_.continuation->pinned)
+          pin(context, *request_.continuation->pinned);
         apply(loop_->opened(std::move(context), now()));
       },
       [this, number](caf::error& reason) {
@@ -317,6 +354,13 @@ void harness_state::run(const effect::open_store&) {
 }
 
 void harness_state::run(effect::append& what) {
+  if (request_.continuation) {
+    for (auto& entry : what.entries)
+      if (entry.kind == entry_kind::message)
+        deferred_.push_back(std::move(entry.message));
+    apply(loop_->appended(now()));
+    return;
+  }
   waiting_ = storage::append;
   auto number = ++storage_number_;
   kit::bounded_request(self_, args_.store, limits::disk_timeout, atom::append_v,
@@ -410,6 +454,12 @@ void harness_state::run(effect::run_tool& what) {
   auto slot = what.slot;
   auto serial = ++tool_serial_;
   tools_[slot] = {what.tool, what.invocation.call_id, serial};
+  what.invocation.run = request_.run;
+  what.invocation.message_id = request_.message_id;
+  what.invocation.target = request_.target;
+  what.invocation.wake = wake_;
+  what.invocation.context = request_.context;
+  what.invocation.environment = request_.environment;
   kit::bounded_request(self_, request_.tools[what.tool].owner,
                        limits::run_timeout, atom::call_v,
                        std::move(what.invocation))
@@ -426,6 +476,7 @@ void harness_state::end_tool(size_t slot, uint64_t serial,
   if (!loop_ || running == tools_.end() || running->second.serial != serial)
     return;
   tools_.erase(running);
+  continues_ = continues_ || outcome.continues;
   apply(loop_->tool_done(slot, std::move(outcome), now()));
 }
 
@@ -462,6 +513,9 @@ void harness_state::run(const effect::grant_grace& what) {
 }
 
 void harness_state::run(const effect::apply_inputs& what) {
+  for (const auto& id : what.ids)
+    if (wakes_.contains(id))
+      wake_ = id;
   settle_inputs(inputs_.applied(what.ids));
 }
 
@@ -478,6 +532,11 @@ void harness_state::run(effect::refuse& what) {
 /// answer covers.
 void harness_state::run(effect::settle& what) {
   auto prompt = prompt_id_;
+  if (!cancel_.message.empty() && what.outcome.stop == stop_reason::aborted)
+    what.outcome.cancelled = cancel_;
+  if (request_.continuation)
+    what.outcome.deferred = question_and_answer(deferred_);
+  keep_context(what.outcome);
   clear_run();
   settle_inputs(inputs_.end(what.inputs));
   prompts_.deliver(prompt, std::move(what.outcome));
@@ -497,13 +556,24 @@ moment harness_state::now() const {
 }
 
 void harness_state::settle_inputs(
-  const std::vector<live_input_settlement>& settled) {
-  for (const auto& [id, result] : settled) {
-    auto [first, last] = offerers_.equal_range(id);
+  const std::vector<live_input_settled>& settled) {
+  for (const auto& item : settled) {
+    auto [first, last] = offerers_.equal_range(item.id);
     for (auto waiting = first; waiting != last; ++waiting)
-      offers_.deliver(waiting->second, result);
+      self_->send(waiting->second, atom::settled_v, item);
     offerers_.erase(first, last);
   }
+}
+
+void harness_state::keep_context(const prompt_outcome& outcome) {
+  if (!continues_ || !services_.continuations || outcome.final_text.empty())
+    return;
+  auto context = continuation_of(
+    contracts::contract_id(args_.place.address, args_.session_key),
+    request_.run, request_.text, loop_->transcript(),
+    services_.clock->now_ms());
+  if (context)
+    self_->send(services_.continuations, atom::settled_v, std::move(*context));
 }
 
 void harness_state::count_tool(const harness_event& event) {
@@ -537,6 +607,11 @@ void harness_state::clear_run() {
   due_.clear();
   loop_.reset();
   request_ = {};
+  cancel_ = {};
+  wakes_.clear();
+  wake_.clear();
+  continues_ = false;
+  deferred_.clear();
 }
 
 std::string harness_state::label() const {

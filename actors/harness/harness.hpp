@@ -19,6 +19,8 @@ struct harness_services {
   std::shared_ptr<entropy> chance;
   /// Gets the tool metrics; may be empty.
   metrics_actor metrics;
+  /// Keeps what a run knew at its end for what it left running; may be empty.
+  continuation_keeper_actor continuations{};
 };
 
 /// The harness of one session: owner of the transcript and of the turn loop

@@ -73,7 +73,9 @@ prepared_call prepare_call(const content_block& call,
     return result;
   }
   result.tool = static_cast<size_t>(tool - tools.data());
-  result.invocation = {call.id, call.name, std::move(checked.arguments)};
+  result.invocation.call_id = call.id;
+  result.invocation.name = call.name;
+  result.invocation.arguments = std::move(checked.arguments);
   return result;
 }
 

@@ -30,6 +30,7 @@ using contracts::ask_status;
 ///   (read, conversation)        → pending_ask => read
 ///   (submit, ask_submission)    → ask_submission_result => submit
 ///   (cancel, conversation)      => settle
+///   (notice, status_post)       → ok => post
 ///   (status)                    → status_line => status
 ///
 /// The shell of interaction_core. Child of the node.
@@ -60,6 +61,7 @@ public:
       [this](atom::cancel, const std::string& conversation) {
         settle(conversation, ask_status::cancelled);
       },
+      [this](atom::notice, const status_post& what) { return post(what); },
       [this](atom::status) {
         return status_line{name, "ok",
                            std::to_string(core_.size()) + " asks open"};
@@ -117,6 +119,21 @@ private:
     watch(owner);
     present(sink->second, {request.conversation_id, *checked}, timeout);
     return promise;
+  }
+
+  /// Nobody waits until it can be seen.
+  caf::result<caf::ok_atom> post(const status_post& what) {
+    auto place = contracts::parse_contract_id(what.conversation_id);
+    if (!place)
+      return place.error();
+    auto sink = sinks_.find(place->address.platform);
+    if (sink == sinks_.end())
+      return make_failure(errc::not_ready,
+                          "Nobody looks at "
+                            + to_string(place->address.platform)
+                            + " just now.");
+    self_->send(sink->second, atom::notice_v, what);
+    return caf::ok_atom_v;
   }
 
   void watch(const caf::actor_addr& owner) {

@@ -51,8 +51,7 @@ public:
     case file_op::replace:
       return replace();
     case file_op::ensure_directory:
-      return done(
-        make_directories(fs_, job_.root, job_.rule, job_.path, job_.mode));
+      return done(ensure_directory());
     case file_op::list:
       return list();
     case file_op::stat:
@@ -106,6 +105,21 @@ private:
     result.bytes = std::move(bytes.value);
     result.end_of_file = true;
     return {std::move(result), 0};
+  }
+
+  /// Directories on the way are private, whatever the mode of the last one: one
+  /// of them may be an office that somebody deleted.
+  io_status ensure_directory() {
+    auto slash = job_.path.rfind('/');
+    auto open = (job_.mode & ~uint32_t{private_mode}) != 0;
+    if (open && !job_.root.empty() && slash != std::string::npos && slash > 0) {
+      auto above = job_.path.substr(0, slash);
+      if (auto made =
+            make_directories(fs_, job_.root, job_.rule, above, private_mode);
+          !made)
+        return made;
+    }
+    return make_directories(fs_, job_.root, job_.rule, job_.path, job_.mode);
   }
 
   outcome read_range() {
@@ -303,8 +317,8 @@ private:
       if (auto kept = sync_content(from.value); !kept)
         return done(kept);
     auto moved =
-      fs_.rename(proc_path(from.value.parent.get()) + "/" + from.value.leaf,
-                 proc_path(to.value.parent.get()) + "/" + to.value.leaf);
+      fs_.rename_new(proc_path(from.value.parent.get()) + "/" + from.value.leaf,
+                     proc_path(to.value.parent.get()) + "/" + to.value.leaf);
     if (!moved)
       return done(moved);
     auto settled = settle(to.value);
@@ -408,6 +422,7 @@ private:
   }
 
   static constexpr mode_t directory_mode = 0755;
+  static constexpr mode_t private_mode = 0700;
 
   file_system& fs_;
   entropy& chance_;

@@ -9,6 +9,8 @@
 
 #include <caf/all.hpp>
 
+#include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -63,6 +65,7 @@ constexpr size_t targets_per_step = 4;
 // (append, journal_record) → offset    ⇒ append
 // (append, journal_batch) → offsets  ⇒ append_group
 // (seal, journal_root, path) → ok      ⇒ seal
+// (mark, key, unfinished)              ⇒ mark
 // (status) → status_line               ⇒ status
 // (stop) → ok                          ⇒ stop
 // (flush)                              ⇒ flush
@@ -75,7 +78,8 @@ public:
   explicit journal_state(pointer self) : self_(self) {}
 
   void init(std::shared_ptr<file_system> fs, std::string state_dir,
-            std::string workspace_root, metrics_actor metrics) {
+            std::string workspace_root, metrics_actor metrics, bool gathers) {
+    gathers_ = gathers;
     writer_ = std::make_unique<journal_writer>(
       std::move(fs), std::move(state_dir), std::move(workspace_root));
     metrics_ = std::move(metrics);
@@ -90,6 +94,9 @@ public:
       },
       [this](atom::seal, journal_root root, const std::string& path) {
         return seal({root, path});
+      },
+      [this](atom::mark, const std::string& key, bool unfinished) {
+        mark(key, unfinished);
       },
       [this](atom::status) { return status(); },
       [this](atom::stop) { return stop(); },
@@ -163,6 +170,11 @@ private:
 
   void flush() {
     flush_sent_ = false;
+    if (gathers_ && gather_.waits(waiting_.size(), event_loop::now())) {
+      std::this_thread::yield();
+      flush_later();
+      return;
+    }
     commit();
   }
 
@@ -173,10 +185,13 @@ private:
     auto frames = writer_->frames();
     writer_->commit(waiting_);
     records_ += waiting_.size();
+    gather_.committed(waiting_.size(), !self_->mailbox().empty(), began,
+                      event_loop::now());
     answer_all();
     report(waiting_.size(), writer_->frames() > frames, began);
     waiting_.clear();
     waiting_bytes_ = 0;
+    forget_ended();
     note_trouble();
     if (writer_->segment_full())
       begin_checkpoint();
@@ -224,6 +239,25 @@ private:
     if (failure)
       return failure;
     return caf::ok_atom_v;
+  }
+
+  // Work that begins counts at once, work that ended not before the lines that
+  // say so, which may still wait.
+  void mark(const std::string& key, bool unfinished) {
+    if (unfinished) {
+      ended_.erase(key);
+      writer_->mark(key, true);
+      return;
+    }
+    ended_.insert(key);
+    if (waiting_.empty())
+      forget_ended();
+  }
+
+  void forget_ended() {
+    for (const auto& key : ended_)
+      writer_->mark(key, false);
+    ended_.clear();
   }
 
   caf::result<caf::ok_atom> stop() {
@@ -333,9 +367,14 @@ private:
   open_answers<uint64_t> answers_;
   open_answers<std::vector<uint64_t>> group_answers_;
   uint64_t last_group_ = 0;
+  /// Offices whose work ended with lines that may still wait.
+  std::set<std::string> ended_;
   kit::generation_timer timer_;
   uint64_t records_ = 0;
   kit::generation_timer retry_timer_;
+  /// A journal with a thread of its own may keep it waiting for a moment.
+  bool gathers_ = false;
+  group_gatherer gather_;
   bool in_trouble_ = false;
   bool flush_sent_ = false;
   bool step_sent_ = false;
@@ -351,7 +390,7 @@ journal_actor spawn_scheduled_journal(caf::actor_system& system,
                                       metrics_actor metrics) {
   return kit::spawn_stateful<journal_interface, journal_state>(
     system, std::move(fs), std::move(state_dir), std::move(workspace_root),
-    std::move(metrics));
+    std::move(metrics), false);
 }
 
 journal_actor spawn_journal(caf::actor_system& system,
@@ -360,7 +399,7 @@ journal_actor spawn_journal(caf::actor_system& system,
                             metrics_actor metrics) {
   return kit::spawn_stateful<journal_interface, journal_state, caf::detached>(
     system, std::move(fs), std::move(state_dir), std::move(workspace_root),
-    std::move(metrics));
+    std::move(metrics), true);
 }
 
 } // namespace bureau::io

@@ -64,10 +64,9 @@ private:
 class replay_run {
 public:
   replay_run(file_system& fs, const std::string& state_dir,
-             const std::string& workspace_root)
-    : fs_(fs),
-      directory_(journal_directory(state_dir)), roots_{state_dir,
-                                                       workspace_root} {}
+             const std::string& workspace_root, const replay_keeper& keep)
+    : fs_(fs), keep_(keep), directory_(journal_directory(state_dir)),
+      roots_{state_dir, workspace_root} {}
 
   replay_report run() {
     auto numbers = segments();
@@ -83,7 +82,7 @@ public:
     // Bytes that were promised and have no place are not thrown away.
     if (unplaced_)
       aside_.insert(numbers.begin(), numbers.end());
-    if (sync_written() && clear(numbers))
+    if (sync_written() && is_kept() && clear(numbers))
       forget_old_ones();
     return std::move(report_);
   }
@@ -275,6 +274,12 @@ private:
     return true;
   }
 
+  bool is_kept() {
+    if (keep_)
+      report_.failure = keep_(report_.touched);
+    return !report_.failure;
+  }
+
   bool clear(const std::vector<uint64_t>& numbers) {
     for (auto number : numbers) {
       auto path = path_of(number);
@@ -310,6 +315,7 @@ private:
   static constexpr mode_t directory_mode = 0700;
 
   file_system& fs_;
+  const replay_keeper& keep_;
   std::string directory_;
   std::string roots_[2];
   replay_plan plan_;
@@ -327,8 +333,9 @@ private:
 } // namespace
 
 replay_report replay_journal(file_system& fs, const std::string& state_dir,
-                             const std::string& workspace_root) {
-  return replay_run{fs, state_dir, workspace_root}.run();
+                             const std::string& workspace_root,
+                             const replay_keeper& keep) {
+  return replay_run{fs, state_dir, workspace_root, keep}.run();
 }
 
 } // namespace bureau::io

@@ -5,6 +5,7 @@
 
 #include <caf/error.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct replay_report {
   caf::error failure;
 };
 
+/// Writes down what the segments alone know.
+using replay_keeper
+  = std::function<caf::error(const std::vector<journal_path>& touched)>;
+
 /// Finishes what the last run did not (decision A1): appends the bytes of whole
 /// frames that their targets lack, syncs the targets, then removes the
 /// segments. Usable before the actor system exists; call it once at boot, under
@@ -35,7 +40,10 @@ struct replay_report {
 /// segment that is damaged before its end is replayed up to there and kept as
 /// `<name>.damaged`, and so are all when a record finds no place; at most
 /// most_kept_segments of them.
+/// @param keep told of every file that occurs in a frame before the segments
+///        go; when it answers a failure, they stay
 replay_report replay_journal(file_system& fs, const std::string& state_dir,
-                             const std::string& workspace_root);
+                             const std::string& workspace_root,
+                             const replay_keeper& keep = {});
 
 } // namespace bureau::io

@@ -2,7 +2,9 @@
 
 #include "actors/io/file_place.hpp"
 #include "actors/io/io_errors.hpp"
+#include "messages/codec/open_list.hpp"
 #include "messages/limits.hpp"
+#include "messages/ports/entropy.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -34,6 +36,15 @@ size_t affordable_targets() {
     most = std::max<size_t>(most, files.rlim_cur / 4);
   return std::min(most, most_open_targets);
 }
+
+/// Tells the names of temporary files apart; nobody need guess them.
+class numbers final : public entropy {
+public:
+  uint64_t next() override { return ++last_; }
+
+private:
+  uint64_t last_ = 0;
+};
 
 /// Where a target is cut off, and why.
 struct cut {
@@ -646,7 +657,32 @@ bool journal_writer::checkpoint_step(size_t targets) {
   return false;
 }
 
+void journal_writer::mark(const std::string& key, bool unfinished) {
+  if (!marks_)
+    marks_.emplace();
+  auto changed =
+    unfinished ? marks_->insert(key).second : marks_->erase(key) > 0;
+  if (changed)
+    marks_kept_ = false;
+}
+
+/// What a restart would learn from the frames of old segments, it has to learn
+/// from the list when they are gone.
+io_status journal_writer::keep_marks() {
+  if (!marks_ || marks_kept_)
+    return {};
+  numbers names;
+  auto path = root_of({journal_root::state, {}}) + "/"
+              + std::string{open_list_name};
+  auto fault = os::write_private_atomically(
+    *fs_, names, path, print_open_list({marks_->begin(), marks_->end()}));
+  marks_kept_ = !fault;
+  return {fault.error};
+}
+
 io_status journal_writer::remove_old_segments() {
+  if (auto kept = keep_marks(); !kept)
+    return kept;
   if (retiring_ == 0)
     return {};
   int error = 0;

@@ -10,9 +10,11 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace bureau::io {
@@ -35,7 +37,8 @@ struct journal_append {
 ///
 /// Invariants, from which replay follows:
 ///   - a frame is synced before its bytes go to a target;
-///   - a segment is removed only after every target it names is synced;
+///   - a segment is removed only after every target it names is synced, and
+///     after the list of unfinished work on the disk is what was said of it;
 ///   - after any failed write or sync of a segment nothing is acknowledged
 ///     until all targets are synced, all segments removed and a fresh one
 ///     begun;
@@ -62,6 +65,11 @@ public:
 
   /// Makes a path's older frames void, after its target is synced.
   caf::error seal(const journal_path& path);
+
+  /// An office has unfinished work, or none any more. From the first of these
+  /// calls on the list of unfinished work (open_list.hpp) is what they said
+  /// whenever a segment is removed.
+  void mark(const std::string& key, bool unfinished);
 
   /// Whether the segment is long enough to be checkpointed.
   bool segment_full() const;
@@ -155,6 +163,7 @@ private:
   io_status sync_target(const journal_path& path);
   void forget_created(const journal_path& path);
   io_status remove_old_segments();
+  io_status keep_marks();
   caf::error segment_failure(int error);
   os::descriptor open_directory(int& error);
 
@@ -185,6 +194,10 @@ private:
   std::set<journal_path> unsure_;
   /// Sealed and not appended to since; for good, when the file was archived.
   std::set<journal_path> sealed_;
+  /// Keys of the offices with unfinished work; absent: nobody has said.
+  std::optional<std::unordered_set<std::string>> marks_;
+  /// They are on the disk as they are here.
+  bool marks_kept_ = false;
   /// Where a file should end that holds the rest of a failed write.
   std::map<journal_path, uint64_t> overlong_;
   uint64_t batch_ = 0;

@@ -16,7 +16,7 @@ namespace bureau::io {
 class process_loop::body {
 public:
   body(std::shared_ptr<process_queue> queue, process_reaper* reaper)
-    : queue_(std::move(queue)), children_(events_, reaper) {
+    : queue_(std::move(queue)), children_(events_, reaper), watches_(events_) {
     sigset_t child_signal;
     sigemptyset(&child_signal);
     sigaddset(&child_signal, SIGCHLD);
@@ -32,6 +32,7 @@ public:
     events_.watch(signals_.get(), EPOLLIN, [this](uint32_t) { child_ended(); });
     while (!children_.finished())
       events_.turn();
+    watches_.end_all();
     queue_->close();
     children_.say_farewell();
   }
@@ -53,6 +54,8 @@ private:
   void handle(proc_kill& request) { children_.kill(request); }
   void handle(process_abandon& command) { children_.abandon(command.id); }
   void handle(process_stop&) { children_.stop(); }
+  void handle(watch_begin& command) { watches_.begin(std::move(command)); }
+  void handle(watch_end& command) { watches_.end(command.id); }
 
   void child_ended() {
     signalfd_siginfo info;
@@ -65,6 +68,7 @@ private:
   event_loop events_;
   owned_fd signals_;
   process_children children_;
+  directory_watches watches_;
 };
 
 process_loop::process_loop(process_reaper* reaper)

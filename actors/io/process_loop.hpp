@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/io/directory_watches.hpp"
 #include "actors/io/loop_queue.hpp"
 #include "messages/interfaces/process.hpp"
 
@@ -41,14 +42,15 @@ struct process_abandon {
 struct process_stop {};
 using process_command =
   std::variant<process_attach, process_begin, proc_input, proc_ack, proc_kill,
-               process_abandon, process_stop>;
+               process_abandon, process_stop, watch_begin, watch_end>;
 using process_queue = loop_queue<process_command>;
 
 class process_reaper;
 
 /// The thread `proc-loop` (decision S3): it starts, feeds, reads, kills and
 /// reaps every child of the node, and outlives them all, because a child's
-/// parent-death signal follows the thread that started it.
+/// parent-death signal follows the thread that started it. It watches
+/// directories beside that.
 class process_loop {
 public:
   /// Starts the thread and makes this process adopt orphans of its children.

@@ -6,6 +6,7 @@
 #include "messages/text/utf8.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace bureau::jobs {
 
@@ -77,6 +78,8 @@ std::string details(const process_job_projection& job) {
   auto add = [&result](const std::string& part) {
     result += (result.empty() ? "" : ", ") + part;
   };
+  if (job.signal)
+    add("ended by " + *job.signal);
   if (job.exit_code)
     add("exit code " + std::to_string(*job.exit_code));
   if (job.duration_ms)
@@ -138,6 +141,21 @@ std::string preview_of_output(std::string_view out, std::string_view err,
          + std::string{last_units(shown, max_chars - mark)};
 }
 
+std::string signal_of(int64_t exit_code) {
+  constexpr int64_t base = 128;
+  constexpr const char* names[] = {
+    "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",    "SIGTRAP", "SIGABRT",
+    "SIGBUS",  "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",
+    "SIGPIPE", "SIGALRM",   "SIGTERM", "SIGSTKFLT", "SIGCHLD", "SIGCONT",
+    "SIGSTOP", "SIGTSTP",   "SIGTTIN", "SIGTTOU",   "SIGURG",  "SIGXCPU",
+    "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH",  "SIGIO",   "SIGPWR",
+    "SIGSYS"};
+  auto number = exit_code - base;
+  if (number < 1 || number > static_cast<int64_t>(std::size(names)))
+    return {};
+  return names[number - 1];
+}
+
 std::string summary_of(std::string_view command) {
   contracts::preview_style style;
   style.shell = true;
@@ -160,7 +178,8 @@ std::string wake_text(const process_job_projection& job) {
   if (job.output.preview.empty())
     return result + "It printed nothing.";
   result += job.output.truncated
-              ? "End of its output (not all of it is kept):\n"
+              ? "Last part of its output that was seen (not all of it is "
+                "kept):\n"
               : "Output:\n";
   result += quoted(job.output.preview);
   result.pop_back();

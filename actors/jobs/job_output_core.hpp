@@ -24,6 +24,7 @@ enum class job_ending : uint8_t {
 /// The end of a job: its output within bounds.
 struct job_end {
   job_ending how = job_ending::exited;
+  /// 128+n: it was ended by signal n.
   int64_t exit_code = 0;
   std::string out;
   std::string err;
@@ -40,6 +41,9 @@ void fit_output(job_end& end, const contracts::process_job_limits& limits);
 /// what looks like a secret, at most `max_chars` UTF-16 code units.
 std::string preview_of_output(std::string_view out, std::string_view err,
                               size_t max_chars);
+
+/// The name of the signal that an exit code tells of; empty: it tells of none.
+std::string signal_of(int64_t exit_code);
 
 /// One line about a command: folded, without what looks like a secret.
 std::string summary_of(std::string_view command);

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "messages/contracts/channel.hpp"
+#include "messages/contracts/continuation.hpp"
 #include "messages/contracts/process_job.hpp"
+#include "messages/contracts/turn.hpp"
 #include "messages/identity/office_address.hpp"
 
 #include <cstdint>
@@ -16,10 +19,18 @@ struct job_record {
   contracts::process_job_projection shown;
   office_address conversation;
   std::string session_key;
+  /// Where the conversation hears of its end.
+  json_text target;
   /// Kept until it is started; what ran is then only told by the summary.
   std::string command;
   /// Runtime path; empty: where commands of the office start.
   std::string cwd;
+  /// Variables of the command; kept until it is started.
+  contracts::tool_environment environment{};
+  /// How its wake entered the conversation, as far as anybody knows.
+  std::optional<contracts::wake_disposition> disposition;
+  /// What the run that asked knew at its end; until the wake has arrived.
+  std::optional<contracts::continuation_context> context;
   friend bool operator==(const job_record&, const job_record&) = default;
 };
 

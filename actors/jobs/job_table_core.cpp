@@ -33,7 +33,25 @@ bool wakes(const process_job_projection& job) {
          && job.wake.state == process_job_wake_state::pending;
 }
 
+/// More than all bounds together may have can only be a fault of ours.
+static_assert(limits::jobs_remembered + limits::jobs_running
+                + limits::jobs_queued
+              == contracts::max_process_job_lifecycles);
+
 } // namespace
+
+wake_end wake_end_of(const entry_end& entry) {
+  using contracts::wake_disposition;
+  if (entry.outcome == "steered")
+    return {true, wake_disposition::steered};
+  // What was ended before its turn began never was in the conversation.
+  auto unread = entry.run.empty()
+                && (entry.outcome == "stopped" || entry.outcome == "superseded"
+                    || entry.outcome == "refused");
+  if (unread)
+    return {false, std::nullopt};
+  return {true, wake_disposition::follow_up};
+}
 
 // -- the past -----------------------------------------------------------------
 
@@ -82,15 +100,17 @@ std::optional<process_job_error_code> job_table_core::refusal_of(
       || request.max_output_bytes < 0
       || request.max_output_bytes > output_bytes)
     return error::process_job_invalid;
+  if (jobs_.size() >= contracts::max_process_job_lifecycles)
+    return error::process_job_capacity;
   if (chain_depth > longest_chain)
     return error::process_job_chain_depth_exceeded;
   size_t waiting = 0;
   size_t of_conversation = 0;
   for (const auto& [id, entry] : jobs_) {
-    if (is_ended(entry.shown().state))
-      continue;
     waiting += entry.shown().state == process_job_state::queued;
-    of_conversation += entry.shown().origin.conversation_id == conversation_id;
+    // A wake that has not arrived holds a place of its queue.
+    if (!is_ended(entry.shown().state) || wakes(entry.shown()))
+      of_conversation += entry.shown().origin.conversation_id == conversation_id;
   }
   if (of_conversation >= jobs_per_conversation)
     return error::process_job_conversation_capacity;
@@ -101,13 +121,12 @@ std::optional<process_job_error_code> job_table_core::refusal_of(
 }
 
 job_admission job_table_core::admit(const job_request& request,
-                                    const job_origin& origin, std::string id,
-                                    int64_t now_ms) {
+                                    std::string id, int64_t now_ms) {
   job_admission result;
   auto conversation_id =
     contracts::contract_id(request.conversation, request.session_key);
   int64_t depth = 0;
-  if (auto cause = job_of_wake(origin.message_id); !cause.empty()) {
+  if (auto cause = job_of_wake(request.wake); !cause.empty()) {
     auto parent = jobs_.find(std::string{cause});
     // A job that is forgotten was long ago.
     if (parent != jobs_.end())
@@ -120,8 +139,10 @@ job_admission job_table_core::admit(const job_request& request,
   auto& record = entry.record;
   record.conversation = request.conversation;
   record.session_key = request.session_key;
+  record.target = request.target;
   record.command = request.command;
   record.cwd = request.cwd;
+  record.environment = request.environment;
   auto& shown = record.shown;
   shown.job_id = id;
   shown.tool = request.tool;
@@ -129,10 +150,9 @@ job_admission job_table_core::admit(const job_request& request,
   shown.origin.conversation_id = conversation_id;
   shown.origin.channel = to_string(request.conversation.platform);
   // Neither may be blank.
-  auto otherwise = request.call_id.empty() ? id : request.call_id;
-  shown.origin.run_id = origin.run.empty() ? otherwise : origin.run;
+  shown.origin.run_id = request.run.empty() ? id : request.run;
   shown.origin.history_boundary =
-    origin.message_id.empty() ? otherwise : origin.message_id;
+    request.message_id.empty() ? id : request.message_id;
   shown.timestamps.admitted_at = text::iso_utc(now_ms);
   shown.timestamps.queue_deadline_at =
     text::iso_utc(now_ms + in_ms(queue_timeout));
@@ -226,19 +246,20 @@ job_effects job_table_core::give_up(int64_t now_ms) {
 
 // -- reports ------------------------------------------------------------------
 
-job_effects job_table_core::launched(const std::string& id, int64_t now_ms) {
+job_effects job_table_core::launched(const std::string& id, int64_t began_ms) {
   job_effects out;
   auto* entry = at(id);
   if (entry == nullptr || entry->shown().state != process_job_state::starting)
     return out;
   auto& shown = entry->shown();
   shown.state = process_job_state::running;
-  shown.timestamps.started_at = text::iso_utc(now_ms);
-  auto deadline = now_ms + shown.limits.max_runtime_ms;
+  shown.timestamps.started_at = text::iso_utc(began_ms);
+  auto deadline = began_ms + shown.limits.max_runtime_ms;
   shown.timestamps.runtime_deadline_at = text::iso_utc(deadline);
   // The environment keeps the deadline; this is for one that does not.
   entry->end_due_ms = deadline + in_ms(end_grace);
   entry->record.command.clear();
+  entry->record.environment = {};
   out.push_back({job_step::save, id, {}});
   out.push_back({job_step::tell, id, update_text(shown)});
   return out;
@@ -273,7 +294,10 @@ job_effects job_table_core::ended(const std::string& id, const job_end& end_of,
   out.push_back({job_step::release, id, {}});
   switch (end_of.how) {
   case job_ending::exited:
-    shown.exit_code = end_of.exit_code;
+    if (auto name = signal_of(end_of.exit_code); !name.empty())
+      shown.signal = std::move(name);
+    else
+      shown.exit_code = end_of.exit_code;
     if (end_of.exit_code == 0)
       end(out, *entry, process_job_state::succeeded, std::nullopt, now_ms);
     else
@@ -329,15 +353,57 @@ job_effects job_table_core::wake_answered(const std::string& id,
   auto& wake = entry->shown().wake;
   ++wake.attempts;
   wake.last_attempt_at = text::iso_utc(now_ms);
-  if (outcome == wake_outcome::again) {
+  auto since = now_ms - instant_ms(entry->shown().timestamps.completed_at);
+  if (outcome == wake_outcome::taken) {
+    entry->wake_under_way = true;
+    out.push_back({job_step::follow, id, {}});
+  } else if (outcome == wake_outcome::again
+             && since < in_ms(limits::delivery_give_up)) {
     entry->wake_due_ms = now_ms + wake_wait_ms(wake.attempts);
-    return out;
+  } else {
+    end_wake(out, *entry, {});
   }
-  wake.state = outcome == wake_outcome::taken
-                 ? process_job_wake_state::delivered
-                 : process_job_wake_state::failed;
-  out.push_back({job_step::save, id, {}});
-  out.push_back({job_step::settle, id, {}});
+  return out;
+}
+
+job_effects job_table_core::wake_ended(const std::string& id,
+                                       const wake_end& end) {
+  job_effects out;
+  auto* entry = at(id);
+  if (entry != nullptr && std::exchange(entry->wake_under_way, false))
+    end_wake(out, *entry, end);
+  return out;
+}
+
+void job_table_core::end_wake(job_effects& out, row& entry,
+                              const wake_end& end) {
+  auto& shown = entry.shown();
+  shown.wake.state = end.delivered ? process_job_wake_state::delivered
+                                   : process_job_wake_state::failed;
+  if (!end.delivered && !shown.last_error)
+    shown.last_error = error::process_job_wake_failed;
+  entry.record.disposition = end.disposition;
+  entry.record.context.reset();
+  out.push_back({job_step::count_wake, shown.job_id,
+                 !end.delivered    ? "failed"
+                 : end.disposition ? to_string(*end.disposition)
+                                   : "unknown"});
+  out.push_back({job_step::save, shown.job_id, {}});
+  out.push_back({job_step::settle, shown.job_id, {}});
+}
+
+job_effects
+job_table_core::keep_context(const contracts::continuation_context& context) {
+  job_effects out;
+  for (auto& [id, entry] : jobs_) {
+    const auto& shown = entry.shown();
+    if (shown.origin.run_id != context.origin_run_id
+        || shown.origin.conversation_id != context.conversation_id
+        || shown.wake.state != process_job_wake_state::pending)
+      continue;
+    entry.record.context = context;
+    out.push_back({job_step::save, id, {}});
+  }
   return out;
 }
 
@@ -491,8 +557,10 @@ void job_table_core::end(job_effects& out, row& entry, process_job_state state,
   if (code)
     shown.last_error = *code;
   entry.record.command.clear();
+  entry.record.environment = {};
   entry.end_due_ms = 0;
   entry.wake_due_ms = now_ms;
+  out.push_back({job_step::count, shown.job_id, {}});
   out.push_back({job_step::save, shown.job_id, {}});
   if (!draining_)
     out.push_back({job_step::tell, shown.job_id, update_text(shown)});

@@ -59,6 +59,11 @@ enum class job_step : uint8_t {
   tell,
   /// Offer the wake to the offices; then wake_answered.
   wake,
+  /// Learn what became of a wake that the offices have; then wake_ended.
+  follow,
+  /// An end, and the end of a wake, for the metrics.
+  count,
+  count_wake,
   /// The end is known and on the disk: settled.
   settle,
   /// Remove its directory.
@@ -74,13 +79,6 @@ struct job_effect {
 
 using job_effects = std::vector<job_effect>;
 
-/// What is known of the turn that asks for a job.
-struct job_origin {
-  std::string run;
-  /// Message that it answers.
-  std::string message_id;
-};
-
 /// A job that may be stored, or why there is none.
 struct job_admission {
   std::string id;
@@ -93,8 +91,19 @@ struct job_cancellation {
   job_effects effects;
 };
 
-/// What became of an offered wake.
+/// What became of an offered wake: the offices have it, it is to be offered
+/// again, or never will arrive.
 enum class wake_outcome : uint8_t { taken, again, refused };
+
+/// How a wake that the offices had came to its end.
+struct wake_end {
+  bool delivered = false;
+  std::optional<contracts::wake_disposition> disposition;
+  friend bool operator==(const wake_end&, const wake_end&) = default;
+};
+
+/// What the end of its ledger entry says about a wake.
+wake_end wake_end_of(const entry_end& entry);
 
 /// Decides for all jobs; knows no clock, no file and no actor.
 class job_table_core {
@@ -106,8 +115,8 @@ public:
   // -- requests ---------------------------------------------------------------
 
   /// @param id new and unique
-  job_admission admit(const job_request& request, const job_origin& origin,
-                      std::string id, int64_t now_ms);
+  job_admission admit(const job_request& request, std::string id,
+                      int64_t now_ms);
   /// The job is stored.
   job_effects accepted(const std::string& id, int64_t now_ms);
   /// It could not be stored: it never was.
@@ -120,7 +129,9 @@ public:
 
   // -- reports ----------------------------------------------------------------
 
-  job_effects launched(const std::string& id, int64_t now_ms);
+  /// The command runs.
+  /// @param began_ms when it was given to its environment
+  job_effects launched(const std::string& id, int64_t began_ms);
   job_effects launch_failed(const std::string& id, int64_t now_ms);
   /// @param end its output within the limits of the job
   job_effects ended(const std::string& id, const job_end& end, int64_t now_ms);
@@ -128,6 +139,9 @@ public:
   void output_kept(const std::string& id, bool kept);
   job_effects wake_answered(const std::string& id, wake_outcome outcome,
                             int64_t now_ms);
+  job_effects wake_ended(const std::string& id, const wake_end& end);
+  /// Keeps what a run knew at its end for the jobs that it admitted.
+  job_effects keep_context(const contracts::continuation_context& context);
   /// Its last state is on the disk.
   job_effects settled(const std::string& id);
   /// A platform can be reached: its wakes are due.
@@ -169,6 +183,7 @@ private:
     }
   };
 
+  void end_wake(job_effects& out, row& entry, const wake_end& end);
   bool occupies(const row& entry) const;
   row* at(const std::string& id);
   void start_waiting(job_effects& out);

@@ -49,7 +49,11 @@ full_jobs_actor::behavior_type jobs_state::make_behavior() {
     [this](atom::read, const job_query& x) { return on_read(x); },
     [this](atom::cancel, const job_query& x) { return on_cancel(x); },
     [this](atom::describe, platform_id x) { return on_describe(x); },
-    [this](atom::start, const offices_actor& x) { on_start(x); },
+    [this](atom::settled, const contracts::continuation_context& x) {
+      when_loaded([this, x] { carry_out(core_.keep_context(x)); });
+    },
+    [this](atom::load, const std::string& x) { return on_load(x); },
+    [this](atom::start, const job_desk_actor& x) { on_start(x); },
     [this](atom::attach, platform_id x, const transport_actor& y) {
       on_attach(x, y);
     },
@@ -63,7 +67,7 @@ full_jobs_actor::behavior_type jobs_state::make_behavior() {
 
 // -- life cycle ---------------------------------------------------------------
 
-void jobs_state::on_start(offices_actor offices) {
+void jobs_state::on_start(job_desk_actor offices) {
   offices_ = std::move(offices);
   if (!std::exchange(started_, true))
     load();
@@ -107,6 +111,13 @@ jobs_state::ok_promise jobs_state::on_stop() {
   if (!std::exchange(stopping_, true)) {
     timer_.cancel();
     interrupted_ = core_.running();
+    std::vector<std::string> begun;
+    for (const auto& [id, place] : worlds_)
+      begun.push_back(id);
+    for (const auto& id : begun)
+      take_as_launched(id);
+    save_timer_.cancel();
+    save_again();
     carry_out(core_.drain(now()));
     stop_timer_.arm(self_, limits::abort_peer_grace, [this] {
       forced_ = true;
@@ -140,38 +151,23 @@ jobs_state::answer_promise jobs_state::on_submit(const job_request& request) {
     refuse(promise, error_code::process_job_controller_unavailable);
     return answer;
   }
-  when_loaded([this, request, promise] {
-    if (!offices_) {
-      refuse(promise, error_code::process_job_controller_unavailable);
-      return;
-    }
-    // Which turn asks; a job without one is none the worse.
-    kit::bounded_request(self_, offices_, limits::mailbox_timeout,
-                         atom::describe_v)
-      .then(
-        [this, request, promise](const runtime_snapshot& found) {
-          job_origin origin;
-          for (const auto& session : found.sessions)
-            if (session.session_key == request.session_key
-                && !session.run.empty())
-              origin = {session.run, session.message_id};
-          admit(request, origin, promise);
-        },
-        [this, request, promise](const caf::error&) {
-          admit(request, {}, promise);
-        });
-  });
+  when_loaded([this, request, promise] { admit(request, promise); });
   return answer;
 }
 
-void jobs_state::admit(const job_request& request, const job_origin& origin,
-                       uint64_t promise) {
-  if (stopping_) {
+void jobs_state::admit(const job_request& request, uint64_t promise) {
+  if (stopping_ || !offices_) {
     refuse(promise, error_code::process_job_controller_unavailable);
     return;
   }
+  if (std::find(deps_.channels.begin(), deps_.channels.end(),
+                request.conversation.platform)
+      == deps_.channels.end()) {
+    refuse(promise, error_code::background_unsupported_channel);
+    return;
+  }
   auto id = id_head + random_hex(*deps_.chance, id_digits);
-  auto admission = core_.admit(request, origin, std::move(id), now());
+  auto admission = core_.admit(request, std::move(id), now());
   if (admission.refusal) {
     refuse(promise, *admission.refusal);
     return;
@@ -220,6 +216,25 @@ jobs_state::outlook_promise jobs_state::on_describe(platform_id platform) {
   auto promise = outlooks_.keep(answer);
   when_loaded([this, promise, platform] {
     outlooks_.deliver(promise, core_.outlook(platform));
+  });
+  return answer;
+}
+
+jobs_state::continuation_promise jobs_state::on_load(std::string wake) {
+  auto answer = self_->make_response_promise<continuation_promise>();
+  auto promise = continuations_.keep(answer);
+  when_loaded([this, promise, wake = std::move(wake)] {
+    job_continuation result;
+    const auto* job = core_.find(std::string{job_of_wake(wake)});
+    if (job != nullptr) {
+      contracts::continuation_turn turn;
+      turn.continuation_id = wake;
+      turn.origin_run_id = job->shown.origin.run_id;
+      if (job->context)
+        turn.pinned = *job->context;
+      result.turn = std::move(turn);
+    }
+    continuations_.deliver(promise, std::move(result));
   });
   return answer;
 }
@@ -286,6 +301,8 @@ void jobs_state::answer_job(uint64_t promise, const job_record* record) {
   }
   job_answer known;
   known.job = record->shown;
+  if (record->disposition)
+    known.disposition = *record->disposition;
   const auto& output = known.job.output;
   if (!output.preview.empty()
       || output.stdout_bytes + output.stderr_bytes == 0) {
@@ -315,6 +332,7 @@ void jobs_state::answer_cancel(uint64_t promise, const job_record* record) {
     return;
   }
   auto id = record->shown.job_id;
+  take_as_launched(id);
   auto cancelled = core_.cancel(id, now());
   job_answer answer;
   answer.refusal = cancelled.refusal
@@ -341,6 +359,10 @@ void jobs_state::carry_out(job_effects effects) {
     case job_step::kill:
       kill(effect.id);
       break;
+    case job_step::count:
+    case job_step::count_wake:
+      count(effect);
+      break;
     default:
       if (std::find(touched.begin(), touched.end(), effect.id) == touched.end())
         touched.push_back(effect.id);
@@ -349,6 +371,7 @@ void jobs_state::carry_out(job_effects effects) {
   }
   for (auto& id : touched)
     run_chain(std::move(id));
+  show_load();
   arm();
 }
 
@@ -405,9 +428,14 @@ bool jobs_state::perform(const job_effect& step) {
   case job_step::forget:
     forget(step.id);
     return true;
+  case job_step::follow:
+    follow(step.id);
+    return true;
   case job_step::abort:
   case job_step::release:
   case job_step::kill:
+  case job_step::count:
+  case job_step::count_wake:
     break;
   }
   return true;
@@ -421,11 +449,16 @@ std::optional<contracts::notify_delivery_result> jobs_state::refused(
   delivery.delivery_key = wake_id(job.shown.job_id);
   delivery.job = job.shown;
   std::vector<job_channel> channels;
+  auto declared = [this](platform_id platform) {
+    return std::find(deps_.channels.begin(), deps_.channels.end(), platform)
+           != deps_.channels.end();
+  };
   for (const auto& [platform, transport] : transports_)
-    channels.push_back({to_string(platform), true, true});
+    channels.push_back({to_string(platform), true, declared(platform)});
   // A platform that is not here now may be at the next start.
   if (!transports_.contains(job.conversation.platform))
-    channels.push_back({to_string(job.conversation.platform), false, true});
+    channels.push_back({to_string(job.conversation.platform), false,
+                        declared(job.conversation.platform)});
   return refuse_route(delivery, channels);
 }
 
@@ -433,17 +466,42 @@ void jobs_state::tell(const job_effect& step) {
   const auto* job = core_.find(step.id);
   if (job == nullptr || refused(*job, caf::none))
     return;
+  if (!deps_.interaction) {
+    post(*job, step.text);
+    return;
+  }
+  status_post news;
+  news.conversation_id = job->shown.origin.conversation_id;
+  news.text = step.text;
+  news.key = step.id;
+  news.state = !is_ended(job->shown.state) ? contracts::posted_state::working
+               : job->shown.state == contracts::process_job_state::succeeded
+                 ? contracts::posted_state::done
+                 : contracts::posted_state::failed;
+  kit::bounded_request(self_, deps_.interaction, limits::mailbox_timeout,
+                       atom::notice_v, std::move(news))
+    .then([](caf::ok_atom) {},
+          [this, id = step.id, text = step.text](const caf::error&) {
+            if (const auto* known = core_.find(id))
+              post(*known, text);
+          });
+}
+
+/// Where nobody shows how things stand, it is a notice like any other.
+void jobs_state::post(const job_record& job, std::string text) {
+  auto transport = transports_.find(job.conversation.platform);
+  if (transport == transports_.end())
+    return;
   outbound notice;
   notice.rank = outbound_class::control;
   notice.content = outbound_content::notice;
-  notice.conversation = job->conversation;
-  notice.message_id = wake_id(step.id);
-  notice.target = json_text{"{}"};
-  notice.text = "_" + step.text + "_";
+  notice.conversation = job.conversation;
+  notice.message_id = wake_id(job.shown.job_id);
+  notice.target = job.target;
+  notice.text = "_" + text + "_";
   // People see that it came; nobody waits for it.
-  kit::bounded_request(self_, transports_[job->conversation.platform],
-                       limits::delivery_timeout, atom::deliver_v,
-                       std::move(notice))
+  kit::bounded_request(self_, transport->second, limits::delivery_timeout,
+                       atom::deliver_v, std::move(notice))
     .then([](const delivered&) {}, [](const caf::error&) {});
 }
 
@@ -468,9 +526,10 @@ void jobs_state::wake(const std::string& id) {
   event.message_id = wake_id(id);
   event.user_name = sender;
   event.text = std::move(text);
-  event.target = json_text{"{}"};
+  event.target = job->target;
   event.sent_ms = instant_ms(job->shown.timestamps.completed_at);
   request.scope = stop_scope::never;
+  request.offer = true;
   kit::bounded_request(self_, offices_, limits::disk_timeout, atom::intake_v,
                        std::move(request))
     .then([answered](const intake_reply&) { answered(wake_outcome::taken); },
@@ -480,6 +539,75 @@ void jobs_state::wake(const std::string& id) {
                                         + sentence_of(reason));
             answered(never ? wake_outcome::refused : wake_outcome::again);
           });
+}
+
+/// The end of its ledger entry tells how a wake entered the conversation.
+void jobs_state::follow(const std::string& id) {
+  const auto* job = core_.find(id);
+  if (job == nullptr)
+    return;
+  kit::bounded_request(self_, offices_, limits::run_timeout, atom::settled_v,
+                       entry_query{job->conversation, wake_id(id)})
+    .then(
+      [this, id](const entry_end& end) {
+        carry_out(core_.wake_ended(id, wake_end_of(end)));
+      },
+      [this, id](const caf::error& reason) {
+        switch (code_of(reason)) {
+        case errc::timeout:
+        case errc::not_ready:
+          follow_timers_[id].arm(self_, wake_delay_cap,
+                                 [this, id] { follow(id); });
+          break;
+        case errc::shutting_down:
+          // The next start offers it again.
+          break;
+        default:
+          // It was closed long ago; nobody knows how.
+          carry_out(core_.wake_ended(id, {true, std::nullopt}));
+        }
+      });
+}
+
+// -- metrics ------------------------------------------------------------------
+
+void jobs_state::count(metric id, std::vector<std::string> labels,
+                       int64_t value) {
+  if (deps_.metrics)
+    self_->send(deps_.metrics, atom::add_v,
+                metric_sample{id, std::move(labels), value});
+}
+
+void jobs_state::count(const job_effect& what) {
+  constexpr int64_t micros = 1000;
+  if (what.what == job_step::count_wake) {
+    follow_timers_.erase(what.id);
+    count(metric::job_wakes, {what.text});
+    return;
+  }
+  const auto* job = core_.find(what.id);
+  if (job == nullptr)
+    return;
+  count(metric::jobs, {to_string(job->shown.state)});
+  if (deps_.metrics && job->shown.duration_ms)
+    self_->send(
+      deps_.metrics, atom::observe_v,
+      metric_sample{
+        metric::job_duration, {}, *job->shown.duration_ms * micros});
+}
+
+void jobs_state::show_load() {
+  auto load = std::pair{core_.running(), core_.queued()};
+  if (!deps_.metrics || load == std::exchange(load_, load))
+    return;
+  self_->send(deps_.metrics, atom::gauge_v,
+              metric_sample{metric::jobs_running,
+                            {},
+                            static_cast<int64_t>(load.first)});
+  self_->send(deps_.metrics, atom::gauge_v,
+              metric_sample{metric::jobs_waiting,
+                            {},
+                            static_cast<int64_t>(load.second)});
 }
 
 void jobs_state::arm() {

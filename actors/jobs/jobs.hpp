@@ -2,7 +2,9 @@
 
 #include "messages/interfaces/factories.hpp"
 #include "messages/interfaces/files.hpp"
+#include "messages/interfaces/interaction.hpp"
 #include "messages/interfaces/jobs.hpp"
+#include "messages/interfaces/metrics.hpp"
 #include "messages/ports/entropy.hpp"
 #include "messages/ports/wall_clock.hpp"
 
@@ -24,6 +26,13 @@ struct jobs_deps {
   std::string time_zone;
   /// The owner's bearer token; empty: nobody is the operator.
   secret_text operator_token;
+  /// Platforms whose conversations may have jobs: the others have not declared
+  /// that they take news of them.
+  std::vector<platform_id> channels;
+  /// Shows how jobs stand, where it can; may be empty.
+  interaction_actor interaction{};
+  /// May be empty: nothing is counted.
+  metrics_actor metrics{};
 };
 
 /// One actor, seen from two sides.

@@ -10,6 +10,9 @@ namespace {
 /// The answer of an environment comes within this after its deadline.
 constexpr auto exec_slack = limits::minutes{1};
 
+/// A command that could not be started is refused sooner than this.
+constexpr auto launch_patience = std::chrono::milliseconds{500};
+
 } // namespace
 
 void jobs_state::launch(const std::string& id) {
@@ -19,20 +22,44 @@ void jobs_state::launch(const std::string& id) {
     return;
   auto number = ++worlds_made_;
   worlds_[id].number = number;
-  auto mine = [this, id, number] {
-    auto place = worlds_.find(id);
-    return place != worlds_.end() && place->second.number == number;
-  };
-  // The door may have changed since the run that asked.
+  // The office tidies up its /tmp when it goes to sleep.
+  kit::bounded_request(self_, offices_, limits::run_step_timeout, atom::hold_v,
+                       record->conversation)
+    .then(
+      [this, id, number, place = record->conversation](caf::ok_atom) {
+        if (!is_current(id, number)) {
+          self_->send(offices_, atom::release_v, place);
+          return;
+        }
+        worlds_[id].holds = true;
+        resolve(id);
+      },
+      [this, id, number](const caf::error& reason) {
+        if (is_current(id, number))
+          launch_failed(id, reason);
+      });
+}
+
+bool jobs_state::is_current(const std::string& id, uint64_t number) const {
+  auto place = worlds_.find(id);
+  return place != worlds_.end() && place->second.number == number;
+}
+
+/// The door may have changed since the run that asked.
+void jobs_state::resolve(const std::string& id) {
+  const auto* record = core_.find(id);
+  if (record == nullptr)
+    return;
+  auto number = worlds_[id].number;
   kit::bounded_request(self_, deps_.settings, limits::run_step_timeout,
                        atom::resolve_v, record->conversation)
     .then(
-      [this, id, mine](const run_settings& settings) {
-        if (mine())
+      [this, id, number](const run_settings& settings) {
+        if (is_current(id, number))
           make_world(id, settings);
       },
-      [this, id, mine](const caf::error& reason) {
-        if (mine())
+      [this, id, number](const caf::error& reason) {
+        if (is_current(id, number))
           launch_failed(id, reason);
       });
 }
@@ -54,10 +81,7 @@ void jobs_state::make_world(const std::string& id,
   place.executor = deps_.executors(self_->system(), args);
   // Its end answers no request that it had taken.
   self_->monitor(place.executor);
-  auto mine = [this, id, number] {
-    auto entry = worlds_.find(id);
-    return entry != worlds_.end() && entry->second.number == number;
-  };
+  auto mine = [this, id, number] { return is_current(id, number); };
   auto failed = [this, id, mine](const caf::error& reason) {
     if (mine())
       launch_failed(id, reason);
@@ -95,32 +119,57 @@ void jobs_state::run_command(const std::string& id, const path_context& paths) {
   request.command = record->command;
   request.cwd = record->cwd.empty() ? paths.cwd : record->cwd;
   request.timeout_ms = record->shown.limits.max_runtime_ms;
+  request.keeps_output = true;
+  request.environment = record->environment;
   auto patience = std::chrono::milliseconds{request.timeout_ms} + exec_slack;
+  auto number = place.number;
+  place.began_ms = now();
   kit::bounded_request(self_, place.executor, patience, atom::exec_v,
                        std::move(request))
     .then(
-      [this, id](exec_result& result) {
+      [this, id, number](exec_result& result) {
+        if (!is_current(id, number))
+          return;
         job_end end;
+        end.how = result.ending == exec_ending::timed_out ? job_ending::timed_out
+                  : result.ending == exec_ending::aborted ? job_ending::aborted
+                                                          : job_ending::exited;
         end.exit_code = result.code;
         end.out = std::move(result.out);
         end.err = std::move(result.err);
         end.truncated = result.out_truncated || result.err_truncated;
+        // It was quicker than our patience.
+        take_as_launched(id);
         command_done(id, std::move(end));
       },
-      [this, id](const caf::error& reason) {
+      [this, id, number](const caf::error& reason) {
+        if (!is_current(id, number))
+          return;
+        const auto* job = core_.find(id);
+        if (job != nullptr
+            && job->shown.state == contracts::process_job_state::starting) {
+          launch_failed(id, reason);
+          return;
+        }
         job_end end;
         auto code = code_of(reason);
         end.how = code == errc::timeout   ? job_ending::timed_out
                   : code == errc::aborted ? job_ending::aborted
                                           : job_ending::failed;
-        // The sentence is the output so far and how the command was ended.
-        if (end.how != job_ending::failed)
-          end.out = sentence_of(reason);
-        else
-          kit::log::warning("jobs", id + ": " + sentence_of(reason));
+        kit::log::warning("jobs", id + ": " + sentence_of(reason));
         command_done(id, std::move(end));
       });
-  carry_out(core_.launched(id, now()));
+  place.launch_timer.arm(self_, launch_patience, [this, id, number] {
+    if (is_current(id, number))
+      take_as_launched(id);
+  });
+}
+
+/// Whoever ends a job does not wait to see whether it can be started.
+void jobs_state::take_as_launched(const std::string& id) {
+  auto place = worlds_.find(id);
+  if (place != worlds_.end() && place->second.began_ms > 0)
+    carry_out(core_.launched(id, place->second.began_ms));
 }
 
 void jobs_state::command_done(const std::string& id, job_end end) {
@@ -169,14 +218,26 @@ void jobs_state::abort(const std::string& id) {
                      place->second.exec_id);
 }
 
+void jobs_state::let_go(const std::string& id, bool holds) {
+  const auto* record = core_.find(id);
+  if (holds && record != nullptr)
+    self_->send(offices_, atom::release_v, record->conversation);
+}
+
 void jobs_state::release(const std::string& id) {
   auto place = worlds_.extract(id);
-  if (place.empty() || !place.mapped().executor)
+  if (place.empty())
     return;
+  auto holds = place.mapped().holds;
   auto executor = place.mapped().executor;
+  if (!executor) {
+    let_go(id, holds);
+    return;
+  }
   ++leaving_;
-  auto gone = [this, executor](caf::exit_reason reason) {
+  auto gone = [this, id, executor, holds](caf::exit_reason reason) {
     self_->send_exit(executor, reason);
+    let_go(id, holds);
     --leaving_;
     finish_stop();
   };
@@ -188,8 +249,11 @@ void jobs_state::release(const std::string& id) {
 
 void jobs_state::kill(const std::string& id) {
   auto place = worlds_.extract(id);
-  if (!place.empty() && place.mapped().executor)
+  if (place.empty())
+    return;
+  if (place.mapped().executor)
     self_->send_exit(place.mapped().executor, caf::exit_reason::kill);
+  let_go(id, place.mapped().holds);
 }
 
 } // namespace bureau::jobs

@@ -12,6 +12,8 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
+#include <utility>
 
 namespace bureau::jobs {
 
@@ -24,7 +26,9 @@ using full_jobs_actor = jobs_actor::extend_with<job_operator_actor>;
 ///   (read, job_query)       → job_answer => on_read
 ///   (cancel, job_query)     → job_answer => on_cancel
 ///   (describe, platform)    → job_outlook => on_describe
-///   (start, offices)        => on_start
+///   (settled, continuation_context) => keep_context
+///   (load, wake id)         → job_continuation => on_load
+///   (start, desk)           => on_start
 ///   (attach, platform, transport) => on_attach
 ///   (status)                → status_line => status
 ///   (stop)                  → ok => on_stop
@@ -50,6 +54,7 @@ private:
   using list_promise = caf::typed_response_promise<job_list>;
   using outlook_promise = caf::typed_response_promise<job_outlook>;
   using ok_promise = caf::typed_response_promise<caf::ok_atom>;
+  using continuation_promise = caf::typed_response_promise<job_continuation>;
 
   /// The steps of one job, one after the other.
   struct chain {
@@ -63,6 +68,12 @@ private:
     uint64_t number = 0;
     executor_actor executor;
     uint64_t exec_id = 0;
+    /// When the command was given to it.
+    int64_t began_ms = 0;
+    /// The command is taken to run.
+    kit::generation_timer launch_timer;
+    /// Its office stays awake for it.
+    bool holds = false;
   };
 
   /// What a command printed, on its way to the disk.
@@ -74,8 +85,7 @@ private:
   // -- requests (jobs.cpp) ----------------------------------------------------
 
   answer_promise on_submit(const job_request& request);
-  void admit(const job_request& request, const job_origin& origin,
-             uint64_t promise);
+  void admit(const job_request& request, uint64_t promise);
   list_promise on_list(std::string conversation_id);
   answer_promise on_read(const job_query& query);
   answer_promise on_cancel(const job_query& query);
@@ -83,7 +93,8 @@ private:
   answer_promise on_read(const job_order& order);
   answer_promise on_cancel(const job_order& order);
   outlook_promise on_describe(platform_id platform);
-  void on_start(offices_actor offices);
+  continuation_promise on_load(std::string wake);
+  void on_start(job_desk_actor offices);
   void on_attach(platform_id platform, const transport_actor& transport);
   ok_promise on_stop();
   status_line status() const;
@@ -101,7 +112,12 @@ private:
   /// Whether the step is over; else step_done follows.
   bool perform(const job_effect& step);
   void tell(const job_effect& step);
+  void post(const job_record& job, std::string text);
   void wake(const std::string& id);
+  void follow(const std::string& id);
+  void count(const job_effect& what);
+  void count(metric id, std::vector<std::string> labels, int64_t value = 1);
+  void show_load();
   std::optional<contracts::notify_delivery_result>
   refused(const job_record& job, caf::optional<std::string> text) const;
   void arm();
@@ -112,10 +128,15 @@ private:
   // -- environments (jobs_run.cpp) --------------------------------------------
 
   void launch(const std::string& id);
+  void resolve(const std::string& id);
   void make_world(const std::string& id, const run_settings& settings);
   void run_command(const std::string& id, const path_context& paths);
   void command_done(const std::string& id, job_end end);
   void launch_failed(const std::string& id, const caf::error& reason);
+  /// Whether a step is for the environment that the job has now.
+  bool is_current(const std::string& id, uint64_t number) const;
+  void take_as_launched(const std::string& id);
+  void let_go(const std::string& id, bool holds);
   /// An environment ended by itself.
   void world_ended(const caf::actor_addr& source);
   void abort(const std::string& id);
@@ -129,6 +150,7 @@ private:
   void save(const std::string& id);
   void write_record(const std::string& id);
   void save_failed(const std::string& id, const caf::error& reason);
+  void save_again();
   void keep_output(const std::string& id);
   void keep_error_output(const std::string& id, bool kept);
   void forget(const std::string& id);
@@ -146,7 +168,7 @@ private:
 
   pointer self_;
   jobs_deps deps_;
-  offices_actor offices_;
+  job_desk_actor offices_;
   std::map<platform_id, transport_actor> transports_;
   job_table_core core_;
   bool loaded_ = false;
@@ -164,6 +186,10 @@ private:
   std::map<std::string, printed> printed_;
   /// Jobs on their way to the disk, with who asked.
   std::map<std::string, uint64_t> admissions_;
+  /// Wakes that the offices have and did not tell the end of.
+  std::map<std::string, kit::generation_timer> follow_timers_;
+  /// Running and waiting jobs, as last told.
+  std::pair<size_t, size_t> load_{0, 0};
   uint64_t worlds_made_ = 0;
   /// Environments that are ending.
   size_t leaving_ = 0;
@@ -172,8 +198,12 @@ private:
   kit::promise_guard<job_list> lists_;
   kit::promise_guard<job_outlook> outlooks_;
   kit::promise_guard<caf::ok_atom> stops_;
+  kit::promise_guard<job_continuation> continuations_;
   kit::generation_timer timer_;
   kit::generation_timer stop_timer_;
+  /// Jobs whose last state the disk has refused.
+  std::set<std::string> unsaved_;
+  kit::generation_timer save_timer_;
 };
 
 } // namespace bureau::jobs

@@ -12,6 +12,8 @@ namespace {
 constexpr const char* home = "jobs";
 /// Directories on their way out; emptied at once, and at the next start.
 constexpr const char* removed = "jobs/.removed";
+/// A record that the disk has refused is written anew after this.
+constexpr auto save_delay = limits::seconds{5};
 /// A record is a command, a preview and little else.
 constexpr uint64_t record_bytes = 1u << 20;
 
@@ -114,6 +116,7 @@ void jobs_state::write_record(const std::string& id) {
     std::move(job),
     [this, id](const file_outcome&) {
       trouble_.clear();
+      unsaved_.erase(id);
       step_done(id);
     },
     [this, id](const caf::error& reason) { save_failed(id, reason); });
@@ -131,8 +134,21 @@ void jobs_state::save_failed(const std::string& id, const caf::error& reason) {
            contracts::process_job_error_code::process_job_store_error);
     forget(id);
   }
-  // The wake still comes once: its id tells it from a second one.
+  // The wake still comes once: its id tells it from a second one. The record is
+  // written when the disk takes it again.
+  if (core_.find(id) != nullptr) {
+    unsaved_.insert(id);
+    if (!save_timer_.armed() && !stopping_)
+      save_timer_.arm(self_, save_delay, [this] { save_again(); });
+  }
   step_done(id);
+}
+
+void jobs_state::save_again() {
+  job_effects again;
+  for (const auto& id : std::exchange(unsaved_, {}))
+    again.push_back({job_step::save, id, {}});
+  carry_out(std::move(again));
 }
 
 // -- output -------------------------------------------------------------------

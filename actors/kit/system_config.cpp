@@ -1,6 +1,7 @@
 #include "actors/kit/system_config.hpp"
 
 #include "messages/interfaces/artifacts.hpp"
+#include "messages/interfaces/events.hpp"
 #include "messages/interfaces/executor.hpp"
 #include "messages/interfaces/files.hpp"
 #include "messages/interfaces/harness.hpp"
@@ -15,6 +16,7 @@
 #include "messages/interfaces/session.hpp"
 #include "messages/interfaces/settings.hpp"
 #include "messages/interfaces/transport.hpp"
+#include "messages/interfaces/watch.hpp"
 
 #include <caf/all.hpp>
 
@@ -39,6 +41,8 @@ system_config::system_config(size_t workers) {
   add_message_types<caf::id_block::bureau_node>();
   add_message_types<caf::id_block::bureau_jobs>();
   add_message_types<caf::id_block::bureau_artifacts>();
+  add_message_types<caf::id_block::bureau_events>();
+  add_message_types<caf::id_block::bureau_watch>();
   add_error_category(caf::atom("bureau"), [](uint8_t code, caf::atom_value,
                                              const caf::message& context) {
     return to_string(static_cast<errc>(code)) + caf::to_string(context);

@@ -26,6 +26,8 @@ constexpr size_t entries_waiting = 256;
 ///   (append, memory_summary)        → memory_write_result => append
 ///   (submit, memory_completed_turn) → memory_admission => submit
 ///   (flush)                         → ok => flush
+///   (start, memory_desk_actor)      => desk_
+///   (stop)                          → ok => stop
 ///   (status)                        → status_line => status
 ///
 /// Child of the node. Reads and writes through the file pool.
@@ -49,8 +51,13 @@ public:
         return submit(turn);
       },
       [this](atom::flush) { return flush(); },
+      [this](atom::start, const memory_desk_actor& desk) { desk_ = desk; },
+      [this](atom::stop) {
+        stopping_ = true;
+        return flush();
+      },
       [this](atom::status) {
-        return status_line{name, "ok",
+        return status_line{name, stopping_ ? "stopping" : "ok",
                            std::to_string(waiting_) + " entries waiting"};
       },
     };
@@ -67,11 +74,16 @@ private:
   /// An entry on its way to the disk.
   struct entry {
     std::string conversation_id;
+    office_address address;
     std::string text;
     /// Empty: it belongs to no turn.
     std::string run;
     uint64_t promise = 0;
   };
+
+  static office_mark mark_of(const entry& what) {
+    return {what.address, "memory:" + what.run};
+  }
 
   caf::expected<office> place_of(const std::string& conversation_id) const {
     auto place = contracts::parse_contract_id(conversation_id);
@@ -123,7 +135,8 @@ private:
     auto place = place_of(what.conversation_id);
     if (!place)
       return place.error();
-    entry next{what.conversation_id, entry_text(what.summary), {}, 0};
+    entry next{
+      what.conversation_id, place->address, entry_text(what.summary), {}, 0};
     if (auto fault = fault_of(next))
       return fault;
     auto promise = self_->make_response_promise<write_promise>();
@@ -139,7 +152,10 @@ private:
       return place.error();
     if (!is_run_id(turn.run_id))
       return make_failure(errc::bad_request, "The id of the run is malformed.");
-    entry next{turn.conversation_id, entry_text(turn.summary), turn.run_id, 0};
+    if (!desk_)
+      return make_failure(errc::not_ready, "The offices are not open yet.");
+    entry next{turn.conversation_id, place->address, entry_text(turn.summary),
+               turn.run_id, 0};
     if (auto fault = fault_of(next))
       return fault;
     auto promise = self_->make_response_promise<admission_promise>();
@@ -149,6 +165,8 @@ private:
   }
 
   caf::error fault_of(const entry& next) const {
+    if (stopping_)
+      return make_failure(errc::shutting_down, "The memory is closing.");
     if (next.text.empty())
       return make_failure(errc::bad_request, "There is nothing to remember.");
     if (waiting_ >= entries_waiting)
@@ -165,8 +183,27 @@ private:
       begin(key);
   }
 
-  /// Reads the file anew for every entry: commands of the office change it too.
+  /// The ledger of the office knows which runs are remembered.
   void begin(const std::string& key) {
+    const auto& next = lines_.at(key).front();
+    if (next.run.empty()) {
+      read_file(key);
+      return;
+    }
+    kit::bounded_request(self_, desk_, limits::disk_timeout, atom::exists_v,
+                         mark_of(next))
+      .then(
+        [this, key](bool known) {
+          if (known)
+            end(key, 0, true, {});
+          else
+            read_file(key);
+        },
+        [this, key](const caf::error& reason) { end(key, 0, false, reason); });
+  }
+
+  /// Reads the file anew for every entry: commands of the office change it too.
+  void read_file(const std::string& key) {
     auto job = job_of(file_op::read, key);
     job.length = file_bytes;
     kit::bounded_request(self_, args_.files, limits::disk_timeout, atom::file_v,
@@ -182,13 +219,14 @@ private:
 
   void write(const std::string& key, const std::string& file) {
     const auto& next = lines_.at(key).front();
-    if (!next.run.empty() && is_recorded(file, next.run)) {
-      end(key, 0, true, {});
+    // A run that was cut between entry and mark is offered again.
+    if (!next.run.empty() && has_entry(file, next.text)) {
+      mark(key, 0);
       return;
     }
     auto day = text::iso_utc(args_.wall->now_ms()).substr(0, 10);
     auto job = job_of(file_op::write_atomic, key);
-    job.bytes = with_entry(file, day, next.text, next.run);
+    job.bytes = with_entry(file, day, next.text);
     if (job.bytes.size() > file_bytes) {
       end(key, 0, false,
           make_failure(errc::too_large, "MEMORY.md is full; shorten it."));
@@ -198,8 +236,22 @@ private:
     kit::bounded_request(self_, args_.files, limits::disk_timeout, atom::file_v,
                          std::move(job))
       .then(
-        [this, key, added](const file_outcome&) { end(key, added, false, {}); },
+        [this, key, added](const file_outcome&) { mark(key, added); },
         [this, key](const caf::error& reason) { end(key, 0, false, reason); });
+  }
+
+  void mark(const std::string& key, int64_t added) {
+    const auto& next = lines_.at(key).front();
+    if (next.run.empty()) {
+      end(key, added, false, {});
+      return;
+    }
+    kit::bounded_request(self_, desk_, limits::disk_timeout, atom::mark_v,
+                         mark_of(next))
+      .then([this, key, added](caf::ok_atom) { end(key, added, false, {}); },
+            [this, key](const caf::error& reason) {
+              end(key, 0, false, reason);
+            });
   }
 
   void end(const std::string& key, int64_t added, bool duplicate,
@@ -247,6 +299,8 @@ private:
 
   pointer self_;
   memory_args args_;
+  memory_desk_actor desk_;
+  bool stopping_ = false;
   /// Entries by office; the first one of each is under way.
   std::map<std::string, std::deque<entry>> lines_;
   size_t waiting_ = 0;

@@ -12,10 +12,6 @@ namespace {
 constexpr std::string_view heading_mark = "## ";
 constexpr std::string_view cut_mark = "\n\n(cut here)";
 
-std::string marker_of(std::string_view run) {
-  return "<!-- run " + std::string{run} + " -->";
-}
-
 /// The last heading of the second level, without its mark.
 std::string_view last_heading(std::string_view file) {
   std::string_view result;
@@ -44,7 +40,7 @@ contracts::memory_block block_of(std::string_view bytes, uint64_t size) {
 std::string entry_text(std::string_view summary) {
   auto valid = text::sanitize_utf8(summary);
   std::string result{text::trim(valid)};
-  // A comment could look like the mark of a run, or hide what follows.
+  // A comment could hide what follows.
   constexpr std::string_view comment = "<!--";
   for (auto at = result.find(comment); at != std::string::npos;
        at = result.find(comment, at))
@@ -65,12 +61,17 @@ bool is_run_id(std::string_view run) {
             });
 }
 
-bool is_recorded(std::string_view file, std::string_view run) {
-  return file.find(marker_of(run)) != std::string_view::npos;
+bool has_entry(std::string_view file, std::string_view entry) {
+  auto line = std::string{entry} + '\n';
+  for (auto at = file.find(line); at != std::string_view::npos;
+       at = file.find(line, at + 1))
+    if (at == 0 || file[at - 1] == '\n')
+      return true;
+  return false;
 }
 
 std::string with_entry(std::string_view file, std::string_view day,
-                       std::string_view entry, std::string_view run) {
+                       std::string_view entry) {
   std::string result{file};
   if (!result.empty() && !result.ends_with('\n'))
     result += '\n';
@@ -83,8 +84,6 @@ std::string with_entry(std::string_view file, std::string_view day,
   }
   result += entry;
   result += '\n';
-  if (!run.empty())
-    result += marker_of(run) + '\n';
   return result;
 }
 

@@ -22,16 +22,15 @@ contracts::memory_block block_of(std::string_view bytes, uint64_t size);
 /// limits::memory_entry_bytes.
 std::string entry_text(std::string_view summary);
 
-/// Whether an id can name a run in the file.
+/// Whether an id can name a run in a ledger.
 bool is_run_id(std::string_view run);
 
-/// Whether the turn of a run is remembered in a file.
-bool is_recorded(std::string_view file, std::string_view run);
+/// Whether a file has an entry as it would be written.
+bool has_entry(std::string_view file, std::string_view entry);
 
 /// The file with an entry at its end, below the heading of its day.
 /// @param day 2026-01-31
-/// @param run empty: the entry belongs to no turn
 std::string with_entry(std::string_view file, std::string_view day,
-                       std::string_view entry, std::string_view run);
+                       std::string_view entry);
 
 } // namespace bureau::memory

@@ -124,6 +124,32 @@ table make_table() {
                              "1 when a component works as configured",
                              gauge,
                              {"component"}});
+  set(metric::events, {"bureau_events_total",
+                       "Scheduled turns by what became of them",
+                       counter,
+                       {"outcome"}});
+  set(metric::events_scheduled, {"bureau_events_scheduled",
+                                 "Event files by state",
+                                 gauge,
+                                 {"state"}});
+  set(metric::jobs, {"bureau_jobs_total",
+                     "Background jobs that ended",
+                     counter,
+                     {"state"}});
+  set(metric::job_duration, {"bureau_job_duration_seconds",
+                             "Time that background jobs ran",
+                             histogram,
+                             {},
+                             micro,
+                             run_buckets});
+  set(metric::jobs_running,
+      {"bureau_jobs_running", "Background jobs that run", gauge, {}});
+  set(metric::jobs_waiting,
+      {"bureau_jobs_waiting", "Background jobs that wait", gauge, {}});
+  set(metric::job_wakes, {"bureau_job_wakes_total",
+                          "Wakes of conversations by how they arrived",
+                          counter,
+                          {"disposition"}});
   return result;
 }
 

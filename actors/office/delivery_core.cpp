@@ -159,10 +159,13 @@ delivery_step judge_delivery(const ledger_entry& entry, const outbound& plan,
     now_ms - entry.produced_ms < limit ? delivery_step{retry, delay} : never;
   switch (outcome.fault) {
   case delivery_fault::none:
+  case delivery_fault::not_modified:
     return {sent, 0};
   case delivery_fault::dropped:
     return {stopped, 0};
   case delivery_fault::retryable:
+  case delivery_fault::recreate:
+  case delivery_fault::reformat_plain:
   case delivery_fault::permanent:
     break;
   }

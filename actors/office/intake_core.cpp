@@ -87,6 +87,11 @@ intake_verdict judge_intake(const intake_request& request,
   return verdict;
 }
 
+std::string identity_fault(const intake_request& request,
+                           const office_address& place) {
+  return check_identity(request.event, place).sentence;
+}
+
 std::string bounded_text(std::string_view text, const intake_bounds& bounds) {
   auto clean = text::sanitize_utf8(text);
   return std::string{text::prefix_bytes(clean, bounds.text_bytes)};
@@ -95,6 +100,11 @@ std::string bounded_text(std::string_view text, const intake_bounds& bounds) {
 bool is_reset_command(const conversation_event& event) {
   return event.origin == turn_origin::user
          && text::match_command(event.text, {"/new", "/pi-new"}, true);
+}
+
+bool is_verbatim(const conversation_event& event) {
+  return event.origin == turn_origin::action
+         && event.message_id.starts_with(verbatim_id_head);
 }
 
 std::string stop_target(const std::vector<std::string>& current,

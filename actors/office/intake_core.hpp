@@ -49,6 +49,11 @@ intake_verdict judge_intake(const intake_request& request,
                             const office_address& place, bool seen,
                             int64_t now_ms, const intake_bounds& bounds = {});
 
+/// Why a message cannot belong to this office, whatever it says; empty: it can.
+/// What is refused so must leave no trace, not even the office.
+std::string identity_fault(const intake_request& request,
+                           const office_address& place);
+
 /// Text of a message, well-formed and within the bounds.
 std::string bounded_text(std::string_view text,
                          const intake_bounds& bounds = {});
@@ -67,5 +72,11 @@ std::string stop_target(const std::vector<std::string>& current,
 /// Whether a message is the command that begins a new session: /new, /pi-new,
 /// each perhaps with a mention and words after it.
 bool is_reset_command(const conversation_event& event);
+
+/// How the message id of a text begins that is to be said as it stands, without
+/// a turn (agent contracts, rule 72).
+inline constexpr std::string_view verbatim_id_head = "verbatim:";
+
+bool is_verbatim(const conversation_event& event);
 
 } // namespace bureau::offices

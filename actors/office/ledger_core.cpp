@@ -42,6 +42,7 @@ std::string compacted_lines(const ledger_entry& entry) {
   line.event = entry.event;
   line.at = text::iso_utc(entry.accepted_ms);
   line.unlogged = entry.unlogged;
+  line.display_name = entry.display_name;
   line.run = entry.run;
   line.attempt = entry.attempt;
   auto add = [&](ledger_state state) {
@@ -122,6 +123,8 @@ bool ledger_core::legal(const ledger_entry& entry,
   using enum ledger_state;
   auto to = record.state;
   auto noted = to == sent && !record.note.empty();
+  auto delivered =
+    to == sent && (record.note.empty() || record.note == "command");
   auto next_part =
     to == sending && record.part == entry.part + 1 && record.part < record.of;
   switch (entry.state) {
@@ -132,17 +135,20 @@ bool ledger_core::legal(const ledger_entry& entry,
              && !awaits_files(record.event);
     return to == running || noted || to == dead;
   case running:
-    return to == accepted || to == produced || to == dead;
+    // It may have been read by the run of another message: that one's answer
+    // covers it, and when it runs again, so does this.
+    return to == accepted || to == produced || to == dead || noted
+           || (to == running && record.run != entry.run);
   case produced:
     return to == sending || noted || to == dead;
   case sending:
-    return next_part || (to == sent && record.note.empty()) || to == ambiguous
+    return next_part || delivered || to == ambiguous
            || to == produced;
   case sent:
     return next_part || to == dead;
   case ambiguous:
     return (to == sending && record.labelled)
-           || (to == sent && record.note.empty()) || to == dead;
+           || delivered || to == dead;
   case dead:
     break;
   }
@@ -169,6 +175,7 @@ bool ledger_core::apply(const ledger_record& record, int64_t at_ms) {
     fresh.event.address = place_;
     fresh.event.message_id = record.id;
     fresh.unlogged = record.unlogged;
+    fresh.display_name = record.display_name;
     fresh.accepted_ms = at_ms;
     orders_.emplace(fresh.id, fresh.order);
     open_.emplace(fresh.order, std::move(fresh));
@@ -234,8 +241,12 @@ void ledger_core::take(ledger_entry& entry, const ledger_record& record,
 
 void ledger_core::close(const ledger_entry& entry, const ledger_record& record,
                         int64_t at_ms) {
-  if (keep_answers_ && record.state == ledger_state::sent
-      && record.note.empty()) {
+  // What a command said is an answer, too, once it was produced.
+  auto delivered =
+    record.state == ledger_state::sent
+    && (record.note.empty()
+        || (record.note == "command" && entry.produced_ms != 0));
+  if (keep_answers_ && delivered) {
     auto ref = record.part == 0 ? record.ref : entry.answer_ref;
     answers_.push_back({entry.event, entry.run, entry.text, ref, at_ms});
     if (answers_.size() > kept_answers)
@@ -323,18 +334,45 @@ json_text ledger_core::reply_target(
   return result;
 }
 
+bool ledger_core::is_covered(const ledger_entry& entry) const {
+  return std::any_of(open_.begin(), open_.end(), [&](const auto& item) {
+    const auto& other = item.second;
+    return other.produced_ms != 0 && other.id != entry.id
+           && std::find(other.covers.begin(), other.covers.end(), entry.id)
+                != other.covers.end();
+  });
+}
+
+const ledger_entry* ledger_core::head_of(const ledger_entry& read) const {
+  if (read.state != ledger_state::running || read.run.empty())
+    return nullptr;
+  for (const auto& [order, other] : open_)
+    if (other.order < read.order && other.run == read.run
+        && other.produced_ms == 0
+        && (other.state == ledger_state::running
+            || other.state == ledger_state::accepted))
+      return &other;
+  return nullptr;
+}
+
+std::vector<const ledger_entry*>
+ledger_core::read_by(const ledger_entry& head) const {
+  std::vector<const ledger_entry*> result;
+  for (const auto& [order, other] : open_)
+    if (head_of(other) == &head)
+      result.push_back(&other);
+  return result;
+}
+
 boot_step ledger_core::after_restart(const ledger_entry& entry,
                                      bool platform_dedupes) const {
   switch (entry.state) {
   case ledger_state::accepted:
-    for (auto& [order, other] : open_)
-      if (other.produced_ms != 0
-          && std::find(other.covers.begin(), other.covers.end(), entry.id)
-               != other.covers.end())
-        return boot_step::wait;
-    return boot_step::requeue;
+    return is_covered(entry) ? boot_step::wait : boot_step::requeue;
   case ledger_state::running:
-    return boot_step::ask_cause;
+    return is_covered(entry) || head_of(entry) != nullptr
+             ? boot_step::wait
+             : boot_step::ask_cause;
   case ledger_state::produced:
   case ledger_state::sent:
   case ledger_state::dead:

@@ -56,6 +56,8 @@ struct ledger_entry {
   conversation_event event;
   /// Its line in the chat log is still to be written.
   bool unlogged = false;
+  /// Name of its sender for that line, when it differs.
+  std::string display_name;
   int64_t accepted_ms = 0;
   std::string run;
   /// Number of runs so far.
@@ -146,6 +148,13 @@ public:
   json_text reply_target(const ledger_entry& answer,
                          const std::vector<std::string>& covers) const;
 
+  /// The message whose run has read this one: then it is `running` with the
+  /// number of that run, and shares its end. Null: none.
+  const ledger_entry* head_of(const ledger_entry& read) const;
+
+  /// What the run of a message has read besides, in accept order.
+  std::vector<const ledger_entry*> read_by(const ledger_entry& head) const;
+
   // -- restart ----------------------------------------------------------------
 
   /// @param platform_dedupes the platform drops a repeated post by its nonce
@@ -174,6 +183,8 @@ private:
              int64_t at_ms);
   void erase(std::string_view id, int64_t at_ms);
   ledger_entry* entry_of(std::string_view id);
+  /// An answer that is on its way covers it.
+  bool is_covered(const ledger_entry& entry) const;
   /// Whether a message was there when the run began, and is in its prompt.
   static bool is_collected(const ledger_entry& answer,
                            const ledger_entry& covered);

@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -23,6 +24,11 @@ constexpr size_t logged_ids = 4096;
 
 constexpr const char* ledger_name = "ledger.jsonl";
 constexpr const char* log_name = "log.jsonl";
+
+/// Bytes of the ledger that are read at a time.
+constexpr size_t ledger_part_bytes = 4u << 20;
+/// Lines that are kept while the disk takes none.
+constexpr size_t most_kept_lines = 1024;
 
 /// A job about a path, below a root or absolute.
 file_job path_job(file_op op, const std::string& root,
@@ -121,6 +127,12 @@ office_child_actor::behavior_type office_state::make_behavior() {
     [this](atom::settled, const session_snapshot& fact) { on_settled(fact); },
     [this](atom::dispose) { return on_dispose(); },
     [this](atom::dispose, const std::string& key) { let_session_go(key); },
+    [this](atom::settled, const entry_query& query) { return on_await(query); },
+    [this](atom::locate, const session_query& query) {
+      return on_locate(query);
+    },
+    [this](atom::exists, const std::string& id) { return on_exists(id); },
+    [this](atom::mark, const std::string& id) { return on_mark(id); },
   };
 }
 
@@ -161,39 +173,59 @@ void office_state::restore_directories(std::function<void()> then) {
 }
 
 void office_state::read_ledger_file() {
+  read_ledger_part(std::make_shared<std::string>());
+}
+
+// In parts: it may be longer than one job carries.
+void office_state::read_ledger_part(std::shared_ptr<std::string> text) {
   auto job =
-    path_job(file_op::read, {}, join_path(place_.state_dir, ledger_name));
-  job.length = limits::ledger_file_bytes;
-  auto next = [this](const file_outcome& file) {
-    auto contents = read_ledger(file.bytes);
-    if (contents.skipped > 0)
-      kit::log::warning(label_, "skipped " + std::to_string(contents.skipped)
-                                  + " damaged ledger lines, the first is line "
-                                  + std::to_string(contents.first_skipped));
-    for (const auto& line : contents.records)
-      core_->replay(line, text::parse_iso(line.at).value_or(wall_ms()));
-    ledger_.found(file.bytes.size(), contents.torn);
-    kit::bounded_request(
-      self_, deps_.files, limits::disk_timeout, atom::file_v,
-      path_job(file_op::stat, deps_.place.root, place_.key + "/" + log_name))
-      .then(
-        [this](const file_outcome& found) {
-          auto refusal = refusal_of_log(place_.log_path, found);
-          if (refusal.empty())
-            read_log_tail_of(found.size);
-          else
-            give_up_loading(make_failure(errc::denied, refusal));
-        },
-        [this](caf::error& reason) { give_up_loading(reason); });
-  };
+    path_job(file_op::read_range, {}, join_path(place_.state_dir, ledger_name));
+  job.offset = text->size();
+  job.length = ledger_part_bytes;
   kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
                        std::move(job))
-    .then(next, [this, next](caf::error& reason) {
-      if (code_of(reason) == errc::not_found)
-        next(file_outcome{});
-      else
-        give_up_loading(reason);
-    });
+    .then(
+      [this, text](const file_outcome& part) {
+        *text += part.bytes;
+        if (text->size() > limits::ledger_file_bytes)
+          give_up_loading(make_failure(
+            errc::too_large, "its ledger is larger than "
+                               + std::to_string(limits::ledger_file_bytes)
+                               + " bytes"));
+        else if (part.bytes.size() < ledger_part_bytes)
+          ledger_read(*text);
+        else
+          read_ledger_part(text);
+      },
+      [this](caf::error& reason) {
+        if (code_of(reason) == errc::not_found)
+          ledger_read({});
+        else
+          give_up_loading(reason);
+      });
+}
+
+void office_state::ledger_read(const std::string& text) {
+  auto contents = read_ledger(text);
+  if (contents.skipped > 0)
+    kit::log::warning(label_, "skipped " + std::to_string(contents.skipped)
+                                + " damaged ledger lines, the first is line "
+                                + std::to_string(contents.first_skipped));
+  for (const auto& line : contents.records)
+    core_->replay(line, text::parse_iso(line.at).value_or(wall_ms()));
+  ledger_.found(text.size(), contents.torn);
+  kit::bounded_request(
+    self_, deps_.files, limits::disk_timeout, atom::file_v,
+    path_job(file_op::stat, deps_.place.root, place_.key + "/" + log_name))
+    .then(
+      [this](const file_outcome& found) {
+        auto refusal = refusal_of_log(place_.log_path, found);
+        if (refusal.empty())
+          read_log_tail_of(found.size);
+        else
+          give_up_loading(make_failure(errc::denied, refusal));
+      },
+      [this](caf::error& reason) { give_up_loading(reason); });
 }
 
 void office_state::read_log_tail_of(uint64_t size) {
@@ -299,6 +331,8 @@ void office_state::give_up_loading(const caf::error& reason) {
   snapshots_.fail_all(failure);
   reports_.fail_all(failure);
   sleeps_.fail_all(failure);
+  bools_.fail_all(failure);
+  ends_.fail_all(failure);
   self_->quit(failure);
 }
 
@@ -359,12 +393,56 @@ void office_state::note(ledger_record line) {
                                 + " of " + line.id);
     return;
   }
-  ledger_.append(print_ledger_line(line), durability::lazy,
-                 [this](const caf::error& reason) {
-                   if (reason)
-                     kit::log::warning(label_, "a ledger line was lost: "
-                                                 + sentence_of(reason));
-                 });
+  auto text = print_ledger_line(line);
+  append_ledger(text, durability::lazy, [this, text](const caf::error& reason) {
+    if (!reason)
+      return;
+    kit::log::warning(label_, "a ledger line waits for the disk: "
+                                + sentence_of(reason));
+    keep_line(text);
+  });
+}
+
+// A line that comes once more, or when its message has gone on, changes
+// nothing.
+void office_state::append_ledger(std::string text, durability level,
+                                 std::function<void(const caf::error&)> then) {
+  if (kept_lines_.empty()) {
+    ledger_.append(std::move(text), level, std::move(then));
+    return;
+  }
+  auto kept = std::exchange(kept_lines_, {});
+  std::string all;
+  for (const auto& line : kept)
+    all += line;
+  all += text;
+  ledger_.append(
+    std::move(all), level,
+    [this, kept, then = std::move(then)](const caf::error& reason) {
+      if (reason)
+        for (const auto& line : kept)
+          keep_line(line);
+      then(reason);
+    });
+}
+
+void office_state::keep_line(std::string line) {
+  if (kept_lines_.size() < most_kept_lines)
+    kept_lines_.push_back(std::move(line));
+  if (!kept_timer_.armed())
+    kept_timer_.arm(self_,
+                    std::chrono::duration_cast<std::chrono::milliseconds>(
+                      limits::ledger_retry_delay),
+                    [this] { write_kept_lines(); });
+}
+
+void office_state::write_kept_lines() {
+  if (kept_lines_.empty())
+    return;
+  append_ledger({}, durability::lazy, [this](const caf::error& reason) {
+    if (!reason)
+      kit::log::info(label_, "the ledger has its missing lines");
+  });
 }
 
 void office_state::record(ledger_record line, durability level,
@@ -376,17 +454,18 @@ void office_state::record(ledger_record line, durability level,
     return;
   }
   auto text = print_ledger_line(line);
-  ledger_.append(std::move(text), level,
-                 [this, line = std::move(line),
-                  then = std::move(then)](const caf::error& reason) {
-                   if (!reason)
-                     core_->apply(line, wall_ms());
-                   then(reason);
-                 });
+  append_ledger(std::move(text), level,
+                [this, line = std::move(line),
+                 then = std::move(then)](const caf::error& reason) {
+                  if (!reason)
+                    core_->apply(line, wall_ms());
+                  then(reason);
+                });
 }
 
 void office_state::close_dead(const std::string& id, const std::string& why,
-                              bool told) {
+                              bool told,
+                              caf::optional<contracts::cancel_reason> reason) {
   auto entry = core_->find(id);
   if (entry == nullptr)
     return;
@@ -394,22 +473,60 @@ void office_state::close_dead(const std::string& id, const std::string& why,
   auto line = make_record(id, ledger_state::dead);
   line.why = why;
   line.told = told;
+  auto head = *entry;
   ticketed_.erase(id);
   deliveries_.erase(id);
+  stopped_.erase(id);
   if (arrivals_->contains(id))
     close_late(line);
   else
     note(std::move(line));
-  tell_closed(event, why);
+  close_read(head, why, told);
+  entry_end end;
+  end.cancelled = std::move(reason);
+  tell_closed(event, why, std::move(end));
   after_close();
 }
 
+// A message that a run has read is `running` with its number, and is not heard
+// of again: it never gets a turn of its own.
+void office_state::close_read(const ledger_entry& head, const std::string& why,
+                              bool told) {
+  if (head.run.empty())
+    return;
+  // The head itself is closed by now.
+  std::vector<const ledger_entry*> read;
+  for (const auto* entry : core_->open())
+    if (entry->state == ledger_state::running && entry->run == head.run
+        && entry->order > head.order)
+      read.push_back(entry);
+  for (const auto* entry : read) {
+    auto event = entry->event;
+    auto line = make_record(entry->id, ledger_state::dead);
+    line.why = why;
+    line.told = told;
+    ticketed_.erase(line.id);
+    note(std::move(line));
+    tell_closed(event, why);
+  }
+}
+
+bool office_state::can_stop(const ledger_entry& entry) const {
+  return entry.state == ledger_state::running && !busy_.contains(entry.id);
+}
+
 void office_state::tell_closed(const conversation_event& event,
-                               const std::string& outcome) {
+                               const std::string& outcome, entry_end end) {
+  offered_.erase(event.message_id);
+  // What was sent is told when it is in the chat log.
+  if (outcome != "sent") {
+    end.outcome = outcome;
+    settle_waiters(event, end);
+  }
   if (transport_)
     self_->send(transport_, atom::closed_v,
                 closed_entry{place_.address, event.session_key,
-                             event.message_id, outcome});
+                             event.message_id, outcome, end.cancelled});
 }
 
 void office_state::after_close() {
@@ -427,13 +544,65 @@ void office_state::after_close() {
     });
 }
 
+// Before the frame of a message is forgotten, the list of unfinished work must
+// have the office: the mark goes ahead of the record, to the same mailbox.
+void office_state::mark_unfinished(bool unfinished) {
+  if (marked_ == unfinished)
+    return;
+  marked_ = unfinished;
+  self_->send(deps_.journal, atom::mark_v, place_.key, unfinished);
+}
+
 void office_state::report_open() {
   auto open = core_->open_count() > 0;
+  auto accepting =
+    std::any_of(pending_.begin(), pending_.end(), [](const auto& it) {
+      return it.second.action == intake_action::accept;
+    });
+  mark_unfinished(open || accepting);
   if (open == reported_open_)
     return;
   reported_open_ = open;
   self_->send(parent_, atom::settled_v, place_.address,
               static_cast<uint64_t>(core_->open_count()));
+}
+
+// -- marks --------------------------------------------------------------------
+
+office_state::bool_promise office_state::on_exists(std::string id) {
+  auto answer = self_->make_response_promise<bool_promise>();
+  auto promise = bools_.keep(answer);
+  when_loaded([this, promise, id = std::move(id)] {
+    bools_.deliver(promise, core_->knows(id));
+  });
+  return answer;
+}
+
+// A mark is the id of a closed message that never was: it is kept as long.
+office_state::ok_promise office_state::on_mark(std::string id) {
+  auto answer = self_->make_response_promise<ok_promise>();
+  auto promise = oks_.keep(answer);
+  when_loaded([this, promise, id = std::move(id)] {
+    if (core_->knows(id)) {
+      oks_.deliver(promise, caf::ok_atom_v);
+      return;
+    }
+    ledger_record line;
+    line.at = text::iso_utc(wall_ms());
+    line.closed = {id};
+    busy_.insert(id);
+    ledger_.append(print_ledger_line(line), durability::sync,
+                   [this, promise, id, line](const caf::error& reason) {
+                     busy_.erase(id);
+                     if (reason) {
+                       oks_.fail(promise, reason);
+                       return;
+                     }
+                     core_->replay(line, wall_ms());
+                     oks_.deliver(promise, caf::ok_atom_v);
+                   });
+  });
+  return answer;
 }
 
 // -- description, drain, sleep ------------------------------------------------
@@ -458,7 +627,8 @@ drain_report office_state::drain_state() const {
   drain_report report;
   for (const auto* entry : core_->open()) {
     ++report.open_entries;
-    report.running += entry->state == ledger_state::running;
+    report.running += entry->state == ledger_state::running
+                      && core_->head_of(*entry) == nullptr;
     report.sending += entry->state == ledger_state::sending;
     if (entry->produced_ms == 0)
       continue;
@@ -476,6 +646,7 @@ office_state::report_promise office_state::on_drain(drain_phase phase) {
   auto id = reports_.keep(answer);
   holding_ = true;
   closed_ = closed_ || phase == drain_phase::close;
+  write_kept_lines();
   when_loaded([this, id, phase] {
     auto limit = phase == drain_phase::hold ? limits::mailbox_timeout
                  : phase == drain_phase::abort

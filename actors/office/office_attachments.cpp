@@ -68,7 +68,7 @@ void office_state::line_up(const std::string& tail, bool whole) {
     if (entry->unlogged || awaits_files(entry->event) || keys.contains(key)) {
       keys.insert(key);
       ids.push_back(entry->id);
-      arrivals_->add(entry->event, {}, entry->unlogged);
+      arrivals_->add(entry->event, entry->display_name, entry->unlogged);
     }
   }
   for (const auto& id : ids)

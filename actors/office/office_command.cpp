@@ -49,32 +49,19 @@ command_result claim(registry_store& store, const office_command& command,
   auto address = make_address(command.platform, command.raw_id);
   if (!address)
     return refuse(sentence_of(address.fault, command.platform, command.raw_id));
-  auto owner = address.address.platform;
-  auto fault =
-    store.prepare({command.raw_id, join_path(workspace_root, command.raw_id),
-                   workspace_root, owner});
+  auto fault = store.claim(address.address, workspace_root);
   if (!fault.empty())
     return refuse(fault);
-  auto record = find_migration(store.state(), command.raw_id);
-  if (record == nullptr || record->owner != owner)
-    return refuse(command.raw_id + " is already claimed for "
-                  + (record && record->owner ? to_string(*record->owner)
-                                             : std::string{"nobody"})
-                  + "; nothing was changed");
-  if (record->status == migration_status::failed)
-    return refuse("the migration of " + command.raw_id
-                  + " has failed: " + record->error
-                  + "; repair it by hand in the office registry");
-  if (record->status == migration_status::committed)
-    return refuse(command.raw_id + " was moved for " + to_string(owner)
-                  + " before; nothing was changed");
-  return {"Claimed " + command.raw_id + " for " + to_string(owner)
-            + ". Its directory is moved when " + product::name
-            + " starts next.\n",
-          "", 0};
+  return {claim_confirmation(address.address), "", 0};
 }
 
 } // namespace
+
+std::string claim_confirmation(const office_address& claimed) {
+  return "Claimed " + claimed.conversation_id + " for "
+         + to_string(claimed.platform) + ". Its directory is moved when "
+         + product::name + " starts next.\n";
+}
 
 command_result run_office_command(const registry_ports& ports,
                                   const office_command& command,

@@ -24,6 +24,9 @@ struct office_command {
   std::string workspace;
 };
 
+/// What a person reads whose claim was recorded.
+std::string claim_confirmation(const office_address& claimed);
+
 /// Runs the command beside a stopped node, or under the node's instance lock.
 /// @param default_state_dir used without --state-dir; the workspace defaults to
 ///   its directory `workspace`

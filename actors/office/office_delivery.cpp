@@ -16,6 +16,11 @@ namespace {
 /// Attempts to tell somebody that a turn was lost.
 constexpr uint32_t notice_attempts = 5;
 
+/// What a command said, delivered like an answer: no run has its number.
+bool is_command_reply(const ledger_entry& entry) {
+  return entry.run == entry.id && !is_verbatim(entry.event);
+}
+
 bool awaits_delivery(const ledger_entry& entry) {
   return entry.produced_ms != 0;
 }
@@ -228,6 +233,8 @@ void office_state::finish_sent(const std::string& id, const std::string& ref) {
   line.ref = ref;
   line.part = step.part;
   line.of = step.of;
+  if (is_command_reply(*entry))
+    line.note = "command";
   if (entry->state != ledger_state::sending) {
     // A transport without a gate of its own: the step is recorded afterwards.
     step.at = text::iso_utc(wall_ms());
@@ -243,7 +250,15 @@ void office_state::finish_sent(const std::string& id, const std::string& ref) {
   tell_unsupported(*entry);
   auto event = entry->event;
   auto answer_ref = entry->answer_ref.empty() ? ref : entry->answer_ref;
-  append_answer({event, entry->run, entry->text, answer_ref, wall_ms()});
+  entry_end end{"sent",       entry->run, entry->text,
+                entry->parts, answer_ref, {},
+                {}};
+  append_answer({event, entry->run, entry->text, answer_ref, wall_ms()},
+                [this, event, end](const caf::error& reason) mutable {
+                  if (reason)
+                    end.history_error = to_string(code_of(reason));
+                  settle_waiters(event, end);
+                });
   close_covered(*entry, {});
   note(std::move(line));
   deliveries_.erase(id);
@@ -291,12 +306,15 @@ void office_state::close_covered(const ledger_entry& answer,
     ticketed_.erase(line.id);
     auto outcome = dead_why.empty() ? line.note : dead_why;
     note(std::move(line));
-    tell_closed(event, outcome);
+    entry_end end;
+    end.run = answer.run;
+    tell_closed(event, outcome, std::move(end));
   }
 }
 
 // The bot's own line in the chat log.
-void office_state::append_answer(const ledger_answer& answer) {
+void office_state::append_answer(const ledger_answer& answer,
+                                 std::function<void(const caf::error&)> then) {
   log_record line;
   line.date = text::iso_utc(answer.at_ms);
   line.ts = answer.ref.empty() ? answer.run : answer.ref;
@@ -304,7 +322,12 @@ void office_state::append_answer(const ledger_answer& answer) {
   line.text = answer.text;
   line.reply_to = answer.event.message_id;
   line.session_key = answer.event.session_key;
-  append_own(std::move(line));
+  // A session learns what others said in its place as it learns of notices.
+  if (is_verbatim(answer.event)) {
+    line.thread_ts = thread_suffix_of(line.session_key).value_or("");
+    line.session_key.clear();
+  }
+  append_own(std::move(line), std::move(then));
 }
 
 // It names no session: the session does not know it, and the next turn is to
@@ -319,15 +342,19 @@ void office_state::append_notice(const posted_notice& notice) {
   append_own(std::move(line));
 }
 
-void office_state::append_own(log_record line) {
+void office_state::append_own(log_record line,
+                              std::function<void(const caf::error&)> then) {
   line.user = "bot";
   line.from_bot = true;
   line.platform = to_string(place_.address.platform);
   log_.append(
-    print_log_line(line), durability::lazy, [this](const caf::error& reason) {
+    print_log_line(line), durability::lazy,
+    [this, then = std::move(then)](const caf::error& reason) {
       if (reason)
         kit::log::warning(label_, "what was said is not in the chat log: "
                                     + sentence_of(reason));
+      if (then)
+        then(reason);
     });
 }
 

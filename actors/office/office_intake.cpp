@@ -88,11 +88,36 @@ void office_state::take(const intake_request& request, uint64_t promise) {
     stop_turn_of(request, verdict.session_key);
     write_down(request, std::move(verdict), promise);
     break;
-  case intake_action::log_only:
   case intake_action::accept:
+    if (has_enough_events(request.event)) {
+      count("refused");
+      replies_.fail(promise, make_failure(errc::queue_full,
+                                          "enough scheduled turns wait for "
+                                            + place_.key));
+      break;
+    }
+    write_down(request, std::move(verdict), promise);
+    break;
+  case intake_action::log_only:
     write_down(request, std::move(verdict), promise);
     break;
   }
+}
+
+// Whoever schedules them tries again (decision A8).
+bool office_state::has_enough_events(const conversation_event& event) const {
+  if (event.origin != turn_origin::event)
+    return false;
+  size_t count = 0;
+  for (const auto& [id, pending] : pending_)
+    count += pending.event.origin == turn_origin::event ? 1 : 0;
+  for (const auto* entry : core_->open())
+    count += entry->event.origin == turn_origin::event
+                 && (entry->state == ledger_state::accepted
+                     || entry->state == ledger_state::running)
+               ? 1
+               : 0;
+  return count >= limits::event_open_turns;
 }
 
 void office_state::write_down(const intake_request& request,
@@ -108,6 +133,7 @@ void office_state::write_down(const intake_request& request,
     verdict.action == intake_action::accept ? intake_outcome::taken
     : verdict.action == intake_action::stop ? intake_outcome::stopped
                                             : intake_outcome::logged;
+  pending.offer = request.offer;
   pending.promises.push_back(promise);
   // What a schedule or a button causes is no message of the platform.
   auto logs = request.event.origin == turn_origin::user;
@@ -131,6 +157,9 @@ void office_state::write_down(const intake_request& request,
   line.id = id;
   line.event = pending.event;
   line.unlogged = late && logs;
+  // Another line of the ledger is all there is after a restart.
+  if (line.unlogged)
+    line.display_name = request.display_name;
   pending_.emplace(id, std::move(pending));
   pending_order_.push_back(id);
   auto then = [this, id](const caf::error& fault) {
@@ -140,6 +169,8 @@ void office_state::write_down(const intake_request& request,
   // other in one frame: no crash may leave a message that is answered and not
   // in the chat log, or one that the log takes for a duplicate and nobody
   // answers.
+  if (accepts)
+    mark_unfinished(true);
   if (accepts && logs && !late)
     ledger_.append_both(print_ledger_line(line), log_, std::move(log_line),
                         then);
@@ -167,6 +198,7 @@ void office_state::settle_intake(const std::string& id, caf::error fault) {
                                               + sentence_of(fault));
     for (auto promise : pending.promises)
       replies_.fail(promise, failure);
+    report_open();
     return;
   }
   count(to_string(pending.reply.outcome));
@@ -188,11 +220,15 @@ void office_state::accepted(const pending_intake& pending) {
   line.id = pending.event.message_id;
   line.event = pending.event;
   line.unlogged = pending.late && pending.event.origin == turn_origin::user;
+  if (line.unlogged)
+    line.display_name = pending.display_name;
   core_->apply(line, wall_ms());
   report_open();
   auto entry = core_->find(line.id);
   if (entry == nullptr)
     return;
+  if (pending.offer)
+    offered_.insert(line.id);
   if (pending.late)
     arrivals_->add(entry->event, pending.display_name, line.unlogged);
   if (!pending.stop) {
@@ -206,7 +242,7 @@ void office_state::accepted(const pending_intake& pending) {
   if (!pending.stop_target.empty())
     notice.target = pending.stop_target;
   auto key = entry->event.session_key;
-  close_dead(line.id, "stopped", true);
+  close_dead(line.id, "stopped", true, pending.stop_reason);
   post_notice(std::move(notice), key);
 }
 
@@ -234,9 +270,12 @@ office_state::stop_promise office_state::on_stop(const stop_request& request) {
 }
 
 stop_report office_state::stop_any(const stop_request& request) {
+  if (request.all)
+    return stop_all(request);
   for (const auto& key : keys_with_turns())
     if (request.session_key.empty() || key == request.session_key)
-      return {true, key, stop_current(key, request.target)};
+      return {true, key, stop_current(key, request.target, request.reason),
+              1};
   return {};
 }
 
@@ -252,19 +291,20 @@ std::vector<std::string> office_state::keys_with_turns() const {
   auto open = core_->open();
   for (auto item = open.rbegin(); item != open.rend(); ++item) {
     const auto& entry = **item;
-    if (entry.state == ledger_state::running || is_waiting(entry))
+    if (can_stop(entry) || is_waiting(entry))
       add(entry.event.session_key);
   }
   return keys;
 }
 
-std::string office_state::stop_current(const std::string& key,
-                                       const json_text& target) {
+std::string
+office_state::stop_current(const std::string& key, const json_text& target,
+                           const contracts::cancel_reason& reason) {
   const ledger_entry* turn = nullptr;
   for (const auto* entry : core_->open()) {
     if (entry->event.session_key != key)
       continue;
-    if (entry->state == ledger_state::running) {
+    if (can_stop(*entry)) {
       turn = entry;
       break;
     }
@@ -272,26 +312,29 @@ std::string office_state::stop_current(const std::string& key,
       turn = entry;
   }
   if (turn == nullptr)
-    return stop_pending(key, target);
+    return stop_pending(key, target, reason);
   auto id = turn->id;
   auto row = sessions_.find(key);
   if (row != sessions_.end() && ticketed_.contains(id)) {
+    if (can_stop(*turn))
+      stopped_.insert(id);
     kit::urgent_send(self_, row->second.handle, atom::stop_v,
-                     stop_turn{key, id, target});
+                     stop_turn{key, id, target, reason});
     return id;
   }
   auto notice = make_notice(turn->event, "_Stopped._");
   if (!target.empty())
     notice.target = target;
-  close_dead(id, "stopped", true);
+  close_dead(id, "stopped", true, reason);
   post_notice(std::move(notice), key);
   return id;
 }
 
 // The first message of the key that is still on its way to the disk: it will be
 // accepted and closed at once.
-std::string office_state::stop_pending(const std::string& key,
-                                       const json_text& target) {
+std::string
+office_state::stop_pending(const std::string& key, const json_text& target,
+                           const contracts::cancel_reason& reason) {
   for (const auto& id : pending_order_) {
     auto& pending = pending_.at(id);
     if (pending.action != intake_action::accept || pending.stop
@@ -299,6 +342,7 @@ std::string office_state::stop_pending(const std::string& key,
       continue;
     pending.stop = true;
     pending.stop_target = target;
+    pending.stop_reason = reason;
     return id;
   }
   return {};

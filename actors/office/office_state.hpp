@@ -43,10 +43,12 @@ log_record log_line_of(const conversation_event& event,
 ///   (settled, session_snapshot)                    => on_settled
 ///   (dispose)                   → bool             => on_dispose
 ///   (dispose, session_key)                         => let_session_go
+///   (settled, entry_query)      → entry_end        => on_await
+///   (locate, session_query)     → session_snapshot => on_locate
 ///
 /// Its members live in office.cpp (life, files), office_intake.cpp,
-/// office_attachments.cpp, office_turns.cpp (sessions) and
-/// office_delivery.cpp.
+/// office_attachments.cpp, office_turns.cpp (sessions), office_service.cpp
+/// (what the turn service asks) and office_delivery.cpp.
 class office_state {
 public:
   using pointer = office_child_actor::stateful_pointer<office_state>;
@@ -69,6 +71,7 @@ private:
   using snapshot_promise = caf::typed_response_promise<runtime_snapshot>;
   using stop_promise = caf::typed_response_promise<stop_report>;
   using bool_promise = caf::typed_response_promise<bool>;
+  using end_promise = caf::typed_response_promise<entry_end>;
 
   /// An update whose lines are on their way to the disk.
   struct pending_intake {
@@ -80,9 +83,12 @@ private:
     /// A stop word named it before it was accepted.
     bool stop = false;
     json_text stop_target;
+    contracts::cancel_reason stop_reason;
     /// Its line in the chat log waits for files.
     bool late = false;
     std::string display_name;
+    /// For the turn that runs.
+    bool offer = false;
   };
 
   struct session_row {
@@ -108,6 +114,9 @@ private:
 
   void load();
   void read_ledger_file();
+  /// Goes on with the ledger behind what was read.
+  void read_ledger_part(std::shared_ptr<std::string> text);
+  void ledger_read(const std::string& text);
   void read_log_tail_of(uint64_t size);
   void loaded(const std::string& tail, bool whole);
   void recover_answers(const std::vector<ledger_answer>& answers,
@@ -128,19 +137,36 @@ private:
   bool_promise on_dispose();
   void sleep_if_empty();
   void report_open();
+  /// Tells the journal whether a restart has to open this office.
+  void mark_unfinished(bool unfinished);
   /// Milliseconds of the wall clock, and of the actor's own clock.
   int64_t wall_ms() const;
   int64_t clock_ms() const;
 
   // -- ledger (office.cpp) ----------------------------------------------------
 
-  /// Applies a record at once and appends it lazily.
+  /// Applies a record at once and appends it lazily. A line that the disk
+  /// refuses is kept, and written before the next one or after a while.
   void note(ledger_record record);
   /// Appends a record, applies it when that worked, then tells.
   void record(ledger_record record, durability level,
               std::function<void(const caf::error&)> then);
-  void close_dead(const std::string& id, const std::string& why, bool told);
-  void tell_closed(const conversation_event& event, const std::string& outcome);
+  /// @param reason of one that was cancelled
+  /// Appends to the ledger, behind the lines that it lacks.
+  void append_ledger(std::string text, durability level,
+                     std::function<void(const caf::error&)> then);
+  void keep_line(std::string line);
+  void write_kept_lines();
+  /// Whether a turn runs on that a stop may end: its answer is not there yet,
+  /// and nobody is writing down how it ended.
+  bool can_stop(const ledger_entry& entry) const;
+  /// What a run has read ends as the message that the run is about.
+  void close_read(const ledger_entry& head, const std::string& why, bool told);
+  void close_dead(const std::string& id, const std::string& why, bool told,
+                  caf::optional<contracts::cancel_reason> reason = caf::none);
+  /// @param end what else there is to say about it
+  void tell_closed(const conversation_event& event, const std::string& outcome,
+                   entry_end end = {});
   void after_close();
   ledger_record make_record(const std::string& id, ledger_state state) const;
 
@@ -148,6 +174,8 @@ private:
 
   reply_promise on_intake(const intake_request& request);
   void take(const intake_request& request, uint64_t promise);
+  /// Whether no more scheduled turns may wait in this conversation.
+  bool has_enough_events(const conversation_event& event) const;
   void write_down(const intake_request& request, intake_verdict verdict,
                   uint64_t promise);
   void settle_intake(const std::string& id, caf::error fault);
@@ -159,8 +187,10 @@ private:
   /// Session keys with a current turn, the one that was accepted last first.
   std::vector<std::string> keys_with_turns() const;
   /// Ends the current turn of a session; names its message.
-  std::string stop_current(const std::string& key, const json_text& target);
-  std::string stop_pending(const std::string& key, const json_text& target);
+  std::string stop_current(const std::string& key, const json_text& target,
+                           const contracts::cancel_reason& reason = {});
+  std::string stop_pending(const std::string& key, const json_text& target,
+                           const contracts::cancel_reason& reason);
   bool seen(const std::string& id) const;
   void count(const std::string& outcome);
 
@@ -200,16 +230,22 @@ private:
   void booted();
   void dispatch_all();
   void dispatch(const ledger_entry& entry);
+  /// Whether another scheduled turn of the conversation is at work: they come
+  /// one after the other.
+  bool waits_for_event(const ledger_entry& entry);
   /// Whether a thread's first message has to wait for the turn of its
   /// conversation that came before it (office note, section 13).
   bool waits_for_parent(const ledger_entry& entry);
   bool is_parent_busy(const ledger_entry& entry) const;
   void look_for_thread(const ledger_entry& entry);
+  void thread_found(const std::string& session_key);
   void release_parked();
   /// Carries a command out in the place of a turn.
   void reset_session(const ledger_entry& entry);
   void tell_queue(const ledger_entry& entry, const queue_command& command);
   void close_command(const std::string& id, const std::string& reply);
+  void command_recorded(const std::string& id, const std::string& reply,
+                        const caf::error& reason);
   session_row& session_for(const std::string& key);
   void close_session(session_row& row);
   void let_session_go(const std::string& key);
@@ -228,6 +264,21 @@ private:
   void close_silent(const ledger_record& produced, const ledger_record& done);
   ok_promise on_failed(const turn_dead& fact);
   void on_settled(const session_snapshot& fact);
+
+  // -- for the turn service (office_service.cpp) ------------------------------
+
+  end_promise on_await(const entry_query& query);
+  bool_promise on_exists(std::string id);
+  ok_promise on_mark(std::string id);
+  session_snapshot on_locate(const session_query& query) const;
+  /// Tells those who wait for the end of an entry.
+  void settle_waiters(const conversation_event& event, const entry_end& end);
+  /// Ends every turn of a session that was accepted so far.
+  stop_report stop_all(const stop_request& request);
+  /// Says a text as it stands, behind the turns that came before it.
+  void post_verbatim(const ledger_entry& entry);
+  void verbatim_recorded(const ledger_record& produced,
+                         const caf::error& reason);
 
   // -- delivery (office_delivery.cpp) -----------------------------------------
 
@@ -249,9 +300,12 @@ private:
   void post_notice(outbound notice, const std::string& session_key);
   /// Writes a notice that is visible into the chat log.
   void note_posted(posted_notice fact, const delivered& result);
-  void append_answer(const ledger_answer& answer);
+  /// @param then called with what came of it; may be empty
+  void append_answer(const ledger_answer& answer,
+                     std::function<void(const caf::error&)> then = {});
   void append_notice(const posted_notice& notice);
-  void append_own(log_record line);
+  void append_own(log_record line,
+                  std::function<void(const caf::error&)> then = {});
 
   pointer self_;
   office_deps deps_;
@@ -289,20 +343,41 @@ private:
   std::set<std::string> late_keys_;
   /// Ids with a synced transition under way.
   std::set<std::string> busy_;
+  /// Ids whose running turn was told to stop: an answer comes too late.
+  std::set<std::string> stopped_;
+  /// Keys of threads whose session is being looked for.
+  std::set<std::string> sought_;
+  /// Lines of the ledger that the disk refused.
+  std::vector<std::string> kept_lines_;
+  /// What commands said that the ledger did not take.
+  std::map<std::string, std::string> command_replies_;
+  /// Accepted ids that are offered to the turn that runs.
+  std::set<std::string> offered_;
+  /// Who waits for the end of an entry, and ends that somebody may still ask
+  /// about.
+  std::multimap<std::string, uint64_t> awaited_;
+  std::deque<std::pair<std::string, entry_end>> recent_ends_;
   std::map<std::string, delivery> deliveries_;
   std::deque<std::string> causes_;
   std::map<std::string, size_t> deaths_;
   bool reported_open_ = false;
+  /// What the journal knows; nothing: what the last run left there.
+  std::optional<bool> marked_;
   std::optional<uint64_t> sleeping_;
   kit::generation_timer sweep_timer_;
   kit::generation_timer delivery_timer_;
   kit::generation_timer late_timer_;
+  kit::generation_timer kept_timer_;
+  kit::generation_timer command_timer_;
+  kit::generation_timer verbatim_timer_;
   kit::promise_guard<caf::ok_atom> oks_;
   kit::promise_guard<intake_reply> replies_;
   kit::promise_guard<drain_report> reports_;
   kit::promise_guard<runtime_snapshot> snapshots_;
   kit::promise_guard<stop_report> stops_;
   kit::promise_guard<bool> sleeps_;
+  kit::promise_guard<bool> bools_;
+  kit::promise_guard<entry_end> ends_;
 };
 
 } // namespace bureau::offices

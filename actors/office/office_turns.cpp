@@ -142,12 +142,19 @@ void office_state::dispatch(const ledger_entry& entry) {
   if (!booted_ || holding_ || !is_waiting(entry) || ticketed_.contains(entry.id)
       || is_being_given_up(entry.id) || arrivals_->contains(entry.id))
     return;
+  if (is_verbatim(entry.event)) {
+    post_verbatim(entry);
+    return;
+  }
   if (auto command = queue_command_of(entry.event)) {
     ticketed_.insert(entry.id);
     tell_queue(entry, *command);
     return;
   }
-  if (waits_for_parent(entry))
+  if (waits_for_event(entry))
+    return;
+  // A reset waits for nobody (decision A23).
+  if (!is_reset_command(entry.event) && waits_for_parent(entry))
     return;
   auto& row = session_for(entry.event.session_key);
   if (row.closing)
@@ -158,12 +165,30 @@ void office_state::dispatch(const ledger_entry& entry) {
     reset_session(entry);
     return;
   }
-  self_->send(
-    row.handle, atom::turn_v,
-    turn_ticket{entry.event, entry.attempt + 1, entry.provisional, {}});
+  turn_ticket ticket{entry.event, entry.attempt + 1, entry.provisional, {}};
+  ticket.offer = offered_.contains(entry.id);
+  // What the first attempt was to answer as well.
+  for (const auto* read : core_->read_by(entry))
+    ticket.collected.push_back(read->event);
+  self_->send(row.handle, atom::turn_v, std::move(ticket));
 }
 
 // -- a thread and its parent ------------------------------------------------
+
+bool office_state::waits_for_event(const ledger_entry& entry) {
+  if (entry.event.origin != turn_origin::event)
+    return false;
+  for (const auto* other : core_->open())
+    if (other->id != entry.id && other->event.origin == turn_origin::event
+        && (other->state == ledger_state::running
+            || (other->state == ledger_state::accepted
+                && ticketed_.contains(other->id)))) {
+      parked_.insert(entry.id);
+      return true;
+    }
+  parked_.erase(entry.id);
+  return false;
+}
 
 bool office_state::waits_for_parent(const ledger_entry& entry) {
   const auto& key = entry.event.session_key;
@@ -172,8 +197,8 @@ bool office_state::waits_for_parent(const ledger_entry& entry) {
     parked_.erase(entry.id);
     return false;
   }
-  if (parked_.insert(entry.id).second)
-    look_for_thread(entry);
+  parked_.insert(entry.id);
+  look_for_thread(entry);
   return true;
 }
 
@@ -201,30 +226,36 @@ bool office_state::is_parent_busy(const ledger_entry& entry) const {
   return false;
 }
 
-// A thread that has its file already does not need its parent.
+// A thread that has a session does not need its parent. It may get one while
+// the message waits: whenever anything about it changes it is looked for again.
 void office_state::look_for_thread(const ledger_entry& entry) {
-  auto suffix = thread_suffix_of(entry.event.session_key);
-  auto file_name = thread_file_name(suffix.value_or(""));
-  if (!file_name)
+  const auto& key = entry.event.session_key;
+  if (!sought_.insert(key).second)
     return;
-  file_job job;
-  job.reason = "office";
-  job.op = file_op::stat;
-  job.root = deps_.place.root;
-  job.path = place_.key + "/sessions/" + *file_name;
-  kit::bounded_request(self_, deps_.files, limits::disk_timeout, atom::file_v,
-                       std::move(job))
-    .then(
-      [this, id = entry.id](const file_outcome& file) {
-        auto waiting = core_->find(id);
-        if (file.kind != file_kind::regular || waiting == nullptr
-            || parked_.erase(id) == 0)
-          return;
-        session_for(waiting->event.session_key);
-        dispatch(*waiting);
-      },
-      // Then the end of the parent's turn is waited for.
-      [](caf::error&) {});
+  auto store = deps_.stores(self_->home_system(), place_, key);
+  auto answered = [this, key, store](bool found) {
+    self_->send_exit(store, caf::exit_reason::user_shutdown);
+    sought_.erase(key);
+    if (found)
+      thread_found(key);
+  };
+  kit::bounded_request(self_, store, limits::disk_timeout, atom::exists_v)
+    .then([answered](bool found) { answered(found); },
+          // Then the end of the parent's turn is waited for.
+          [answered](caf::error&) { answered(false); });
+}
+
+void office_state::thread_found(const std::string& session_key) {
+  std::vector<std::string> ids;
+  for (const auto& id : parked_)
+    if (auto entry = core_->find(id);
+        entry != nullptr && entry->event.session_key == session_key)
+      ids.push_back(id);
+  if (ids.empty())
+    return;
+  // With a session of its own the thread waits for nobody.
+  session_for(session_key);
+  dispatch_all();
 }
 
 void office_state::release_parked() {
@@ -288,22 +319,51 @@ void office_state::tell_queue(const ledger_entry& entry,
           });
 }
 
+// What a command says is an answer without a turn: the ledger sees to its
+// delivery. Both records are one, so that no restart finds it between them.
 void office_state::close_command(const std::string& id,
                                  const std::string& reply) {
-  auto entry = core_->find(id);
-  if (entry == nullptr)
+  auto running = make_record(id, ledger_state::running);
+  if (!core_->allows(running) || busy_.contains(id))
     return;
-  auto event = entry->event;
-  auto notice = make_notice(event, reply);
-  ticketed_.erase(id);
-  auto line = make_record(id, ledger_state::sent);
-  line.note = "command";
-  note(std::move(line));
-  append_answer({event, id, reply, {}, wall_ms()});
-  // The line above is its record already.
-  post_notice(std::move(notice), {});
-  tell_closed(event, "command");
-  after_close();
+  const auto& entry = *core_->find(id);
+  running.run = id;
+  running.attempt = entry.attempt + 1;
+  auto produced = make_record(id, ledger_state::produced);
+  produced.run = id;
+  produced.text = reply;
+  produced.target = entry.event.target;
+  busy_.insert(id);
+  append_ledger(
+    print_ledger_line(running) + print_ledger_line(produced), durability::sync,
+    [this, running, produced, reply](const caf::error& reason) {
+      if (!reason && core_->apply(running, wall_ms()))
+        core_->apply(produced, wall_ms());
+      command_recorded(produced.id, reply, reason);
+    });
+}
+
+void office_state::command_recorded(const std::string& id,
+                                    const std::string& reply,
+                                    const caf::error& reason) {
+  busy_.erase(id);
+  if (!reason) {
+    ticketed_.erase(id);
+    pump();
+    return;
+  }
+  // It was carried out: it must not be again.
+  kit::log::warning(label_, "the answer to the command " + id
+                              + " waits for the disk: " + sentence_of(reason));
+  command_replies_[id] = reply;
+  command_timer_.arm(self_,
+                     std::chrono::duration_cast<std::chrono::milliseconds>(
+                       limits::ledger_retry_delay),
+                     [this] {
+                       for (const auto& [due, text] :
+                            std::exchange(command_replies_, {}))
+                         close_command(due, text);
+                     });
 }
 
 // Whether a message needs a turn: it is accepted, and no answer covers it.
@@ -430,6 +490,8 @@ void office_state::session_lost(const std::string& key,
     if (entry->event.session_key != key || busy_.contains(entry->id)
         || arrivals_->contains(entry->id))
       continue;
+    if (entry->state == ledger_state::running && core_->head_of(*entry))
+      continue;
     if (entry->state == ledger_state::running)
       running.push_back(entry->id);
     else if (first_waiting.empty() && is_waiting(*entry))
@@ -454,6 +516,7 @@ office_state::ok_promise office_state::on_run(const turn_started& fact) {
   auto promise = oks_.keep(answer);
   auto line = make_record(fact.message_id, ledger_state::running);
   line.run = fact.run;
+  stopped_.erase(fact.message_id);
   line.attempt = fact.attempt;
   record(std::move(line), durability::lazy,
          [this, promise, key = fact.session_key](const caf::error& reason) {
@@ -472,6 +535,11 @@ office_state::ok_promise office_state::on_produced(const turn_produced& fact) {
   auto promise = oks_.keep(answer);
   const auto& id = fact.message_id;
   auto entry = core_->find(id);
+  if (entry != nullptr && stopped_.contains(id)) {
+    oks_.fail(promise,
+              make_failure(errc::aborted, "the turn of " + id + " was stopped"));
+    return answer;
+  }
   if (entry == nullptr || entry->run != fact.run || busy_.contains(id)) {
     oks_.fail(promise, make_failure(errc::conflict,
                                     "the run " + fact.run
@@ -520,9 +588,13 @@ void office_state::close_silent(const ledger_record& produced,
   if (entry == nullptr)
     return;
   auto event = entry->event;
+  entry_end end;
+  end.run = entry->run;
+  end.text = entry->text;
+  end.parts = entry->parts;
   close_covered(*entry, {});
   core_->apply(done, wall_ms());
-  tell_closed(event, "silent");
+  tell_closed(event, "silent", std::move(end));
   after_close();
 }
 
@@ -549,8 +621,8 @@ office_state::ok_promise office_state::on_failed(const turn_dead& fact) {
   auto promise = oks_.keep(answer);
   const auto& id = fact.message_id;
   auto entry = core_->find(id);
-  if (entry == nullptr) {
-    // Closed before: the session need not say it again.
+  if (entry == nullptr || entry->produced_ms != 0) {
+    // Closed before, or its answer came first: the session need not say it.
     oks_.deliver(promise, caf::ok_atom_v);
     return answer;
   }
@@ -566,9 +638,14 @@ office_state::ok_promise office_state::on_failed(const turn_dead& fact) {
   auto line = make_record(id, ledger_state::dead);
   line.why = fact.why;
   line.told = fact.told;
+  // Of a turn that had begun.
+  auto run =
+    entry->state == ledger_state::running ? entry->run : std::string{};
+  auto head = *entry;
   busy_.insert(id);
   record(std::move(line), durability::lazy,
-         [this, promise, id, event, why = fact.why](const caf::error& reason) {
+         [this, promise, id, event, run, head, why = fact.why, told = fact.told,
+          cancelled = fact.cancelled](const caf::error& reason) {
            busy_.erase(id);
            if (reason) {
              oks_.fail(promise, reason);
@@ -576,8 +653,13 @@ office_state::ok_promise office_state::on_failed(const turn_dead& fact) {
            }
            ticketed_.erase(id);
            deliveries_.erase(id);
+           stopped_.erase(id);
+           close_read(head, why, told);
            oks_.deliver(promise, caf::ok_atom_v);
-           tell_closed(event, why);
+           entry_end end;
+           end.run = run;
+           end.cancelled = cancelled;
+           tell_closed(event, why, std::move(end));
            after_close();
          });
   return answer;

@@ -5,7 +5,6 @@
 #include "actors/kit/promise_guard.hpp"
 #include "actors/kit/requests.hpp"
 #include "actors/kit/spawn_stateful.hpp"
-#include "actors/office/open_list.hpp"
 #include "actors/office/session_cache_core.hpp"
 #include "messages/limits.hpp"
 
@@ -51,6 +50,14 @@ enum class row_phase : uint8_t {
 ///   (status)                        → status_line      => status
 ///   (settled, office_address, open)                    => on_open_count
 ///   (settled, office_address, session_snapshot)        => on_session
+///   (settled, entry_query)          → entry_end        => on_await
+///   (locate, session_query)         → session_snapshot => on_locate
+///   (exists, platform_id)           → bool             (attached)
+///   (detach, platform_id)                              => on_detach
+///   (hold, office_address)          → ok               => on_hold
+///   (release, office_address)                          => on_release
+///   (exists, office_mark)           → bool             => on_exists
+///   (mark, office_mark)             → ok               => on_mark
 class offices_state {
 public:
   using pointer = offices_parent_actor::stateful_pointer<offices_state>;
@@ -102,6 +109,26 @@ public:
       },
       [this](atom::settled, const office_address& address,
              const session_snapshot& seen) { on_session(address, seen); },
+      [this](atom::settled, const entry_query& query) {
+        return on_await(query);
+      },
+      [this](atom::locate, const session_query& query) {
+        return on_locate(query);
+      },
+      [this](atom::exists, platform_id platform) {
+        return transports_.count(platform) > 0;
+      },
+      [this](atom::detach, platform_id platform) {
+        transports_.erase(platform);
+      },
+      [this](atom::hold, const office_address& address) {
+        return on_hold(address);
+      },
+      [this](atom::release, const office_address& address) {
+        on_release(address);
+      },
+      [this](atom::exists, const office_mark& mark) { return on_exists(mark); },
+      [this](atom::mark, const office_mark& mark) { return on_mark(mark); },
     };
   }
 
@@ -138,10 +165,9 @@ private:
 
   caf::result<intake_reply> on_intake(const intake_request& request) {
     const auto& address = request.event.address;
-    auto fault = check_conversation_id(address.conversation_id);
-    if (fault != address_fault::none)
-      return make_failure(errc::bad_identity,
-                          "the message has no valid conversation id");
+    // Before anything of the office is made (office note, section 8.2).
+    if (auto fault = identity_fault(request, address); !fault.empty())
+      return refused(address, fault);
     if (holding_)
       return ending();
     if (auto handle = awake(address))
@@ -162,6 +188,16 @@ private:
          replies_.fail(id, reason);
        }});
     return answer;
+  }
+
+  caf::error refused(const office_address& address, const std::string& fault) {
+    kit::log::warning(name, "refused a message: " + fault);
+    if (args_.deps.metrics)
+      self_->send(
+        args_.deps.metrics, atom::add_v,
+        metric_sample{
+          metric::intake, {to_string(address.platform), "refused"}, 1});
+    return make_failure(errc::bad_identity, fault);
   }
 
   caf::result<caf::ok_atom> on_may_send(const delivery_key& key) {
@@ -193,6 +229,98 @@ private:
          stops_.fail(id, reason);
        }});
     return answer;
+  }
+
+  // One that sleeps has no open entry.
+  caf::result<entry_end> on_await(const entry_query& query) {
+    if (auto handle = awake(query.conversation))
+      return self_->delegate(handle, atom::settled_v, query);
+    return make_failure(errc::not_found,
+                        "the message " + query.message_id + " is not open");
+  }
+
+  caf::result<session_snapshot> on_locate(const session_query& query) {
+    if (auto handle = awake(query.conversation))
+      return self_->delegate(handle, atom::locate_v, query);
+    session_snapshot none;
+    none.session_key = query.session_key;
+    none.state = "absent";
+    return none;
+  }
+
+  // -- for work outside of turns ----------------------------------------------
+
+  caf::result<caf::ok_atom> on_hold(const office_address& address) {
+    if (holding_)
+      return ending();
+    ++held_[address];
+    auto row = rows_.find(address);
+    if (row == rows_.end() || row->second.phase != row_phase::sleeping)
+      return caf::ok_atom_v;
+    // What it tidies up before it sleeps is not to be ours.
+    auto answer = self_->make_response_promise<ok_promise>();
+    auto id = oks_.keep(answer);
+    wait_for(address, {[this, id](const office_child_actor&) {
+                         oks_.deliver(id, caf::ok_atom_v);
+                       },
+                       [this, id, address](const caf::error& reason) {
+                         on_release(address);
+                         oks_.fail(id, reason);
+                       }});
+    return answer;
+  }
+
+  void on_release(const office_address& address) {
+    auto held = held_.find(address);
+    if (held != held_.end() && --held->second == 0)
+      held_.erase(held);
+  }
+
+  caf::result<bool> on_exists(const office_mark& mark) {
+    auto answer =
+      self_->make_response_promise<caf::typed_response_promise<bool>>();
+    auto id = bools_.keep(answer);
+    if (auto fault = fault_of(mark))
+      bools_.fail(id, fault);
+    else
+      wait_for(mark.conversation,
+               {[this, id, mark](const office_child_actor& handle) {
+                  kit::bounded_request(self_, handle, limits::disk_timeout,
+                                       atom::exists_v, mark.id)
+                    .then(
+                      [this, id](bool known) { bools_.deliver(id, known); },
+                      [this, id](caf::error& why) { bools_.fail(id, why); });
+                },
+                [this, id](const caf::error& why) { bools_.fail(id, why); }});
+    return answer;
+  }
+
+  caf::result<caf::ok_atom> on_mark(const office_mark& mark) {
+    auto answer = self_->make_response_promise<ok_promise>();
+    auto id = oks_.keep(answer);
+    if (auto fault = fault_of(mark))
+      oks_.fail(id, fault);
+    else
+      wait_for(mark.conversation,
+               {[this, id, mark](const office_child_actor& handle) {
+                  kit::bounded_request(self_, handle, limits::disk_timeout,
+                                       atom::mark_v, mark.id)
+                    .then(
+                      [this, id](caf::ok_atom) {
+                        oks_.deliver(id, caf::ok_atom_v);
+                      },
+                      [this, id](caf::error& why) { oks_.fail(id, why); });
+                },
+                [this, id](const caf::error& why) { oks_.fail(id, why); }});
+    return answer;
+  }
+
+  caf::error fault_of(const office_mark& mark) const {
+    if (check_conversation_id(mark.conversation.conversation_id)
+        != address_fault::none)
+      return make_failure(errc::bad_identity,
+                          "the mark has no valid conversation id");
+    return holding_ ? ending() : caf::error{};
   }
 
   // Who sleeps or is opening makes its runners when they are needed.
@@ -229,7 +357,10 @@ private:
                              "too many messages wait for this conversation"));
       return;
     }
-    row.waiting_for_it.push_back(std::move(item));
+    if (row.phase == row_phase::awake)
+      item.forward(row.handle);
+    else
+      row.waiting_for_it.push_back(std::move(item));
   }
 
   // -- opening ----------------------------------------------------------------
@@ -332,6 +463,7 @@ private:
       return;
     for (auto& [address, row] : rows_)
       if (row.phase == row_phase::awake && !unfinished_.contains(address)
+          && !held_.contains(address)
           && clock_ms() - row.used_ms >= idle_ms)
         put_to_sleep(address, row);
   }
@@ -418,8 +550,11 @@ private:
   void find_unfinished() {
     if (args_.resume_keys.empty())
       return;
-    for (const auto& key : args_.resume_keys)
+    for (const auto& key : args_.resume_keys) {
       unresolved_.insert(key);
+      // Until its office says how it is.
+      self_->send(args_.deps.journal, atom::mark_v, key, true);
+    }
     kit::bounded_request(self_, args_.registry, limits::disk_timeout,
                          atom::list_v)
       .then(
@@ -427,11 +562,12 @@ private:
           for (const auto& record : inventory.offices)
             if (unresolved_.erase(office_key(record.address)) > 0)
               unfinished_.insert(record.address);
-          for (const auto& key : unresolved_)
+          for (const auto& key : std::exchange(unresolved_, {})) {
             kit::log::warning(name, "no office is registered for the "
                                     "unfinished work of "
                                       + key);
-          unresolved_.clear();
+            self_->send(args_.deps.journal, atom::mark_v, key, false);
+          }
           for (const auto& entry : transports_)
             resume(entry.first);
         },
@@ -448,50 +584,10 @@ private:
   }
 
   void on_open_count(const office_address& address, uint64_t open) {
-    auto changed = open > 0 ? unfinished_.insert(address).second
-                            : unfinished_.erase(address) > 0;
-    if (changed)
-      write_open_list();
-  }
-
-  // One that is given up may still come to its end; the file pool does it
-  // before the next.
-  void write_open_list() {
-    if (list_timer_.armed() || list_writing_) {
-      list_stale_ = true;
-      return;
-    }
-    list_stale_ = false;
-    list_writing_ = true;
-    std::vector<std::string> keys(unresolved_.begin(), unresolved_.end());
-    for (const auto& address : unfinished_)
-      keys.push_back(office_key(address));
-    file_job job;
-    job.reason = "offices";
-    job.op = file_op::write_atomic;
-    job.path = join_path(args_.deps.place.state_dir, open_list_name);
-    job.bytes = print_open_list(std::move(keys));
-    kit::bounded_request(self_, args_.deps.files, limits::disk_timeout,
-                         atom::file_v, std::move(job))
-      .then([this](const file_outcome&) { open_list_written(); },
-            [this](caf::error& reason) {
-              kit::log::warning(name, "the list of unfinished work was not "
-                                      "written: "
-                                        + sentence_of(reason));
-              list_stale_ = true;
-              open_list_written();
-            });
-  }
-
-  void open_list_written() {
-    list_writing_ = false;
-    list_timer_.arm(self_,
-                    std::chrono::duration_cast<std::chrono::milliseconds>(
-                      limits::open_list_interval),
-                    [this] {
-                      if (list_stale_)
-                        write_open_list();
-                    });
+    if (open > 0)
+      unfinished_.insert(address);
+    else
+      unfinished_.erase(address);
   }
 
   // -- transports -------------------------------------------------------------
@@ -600,21 +696,23 @@ private:
   /// Offices with open entries, and keys whose address is not known yet.
   std::set<office_address> unfinished_;
   std::set<std::string> unresolved_;
-  bool list_writing_ = false;
-  bool list_stale_ = false;
+  /// How often the environment of an office is in use outside of turns.
+  std::map<office_address, size_t> held_;
   bool holding_ = false;
-  kit::generation_timer list_timer_;
   kit::generation_timer sweep_timer_;
   kit::promise_guard<intake_reply> replies_;
   kit::promise_guard<drain_report> reports_;
   kit::promise_guard<runtime_snapshot> snapshots_;
   kit::promise_guard<stop_report> stops_;
   kit::promise_guard<uint64_t> counts_;
+  kit::promise_guard<caf::ok_atom> oks_;
+  kit::promise_guard<bool> bools_;
 };
 
 } // namespace
 
-offices_actor spawn_offices(caf::actor_system& system, offices_args args) {
+office_services_actor spawn_offices(caf::actor_system& system,
+                                    offices_args args) {
   return kit::spawn_stateful<offices_parent_actor, offices_state>(
     system, std::move(args));
 }

@@ -1,7 +1,6 @@
 #include "actors/office/open_list.hpp"
 
 #include "config/os/durable.hpp"
-#include "messages/codec/json_support.hpp"
 #include "messages/identity/office_address.hpp"
 #include "messages/identity/workspace.hpp"
 #include "messages/limits.hpp"
@@ -13,44 +12,12 @@ namespace bureau::offices {
 
 namespace {
 
-constexpr int open_list_version = 1;
-
 void make_unique(std::vector<std::string>& keys) {
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
 } // namespace
-
-std::string print_open_list(std::vector<std::string> keys) {
-  make_unique(keys);
-  boost::json::array list;
-  for (const auto& key : keys)
-    list.emplace_back(key);
-  boost::json::object document;
-  document["version"] = open_list_version;
-  document["offices"] = std::move(list);
-  return json::print(document) + "\n";
-}
-
-std::optional<std::vector<std::string>> parse_open_list(std::string_view text) {
-  auto parsed = json::parse(text);
-  auto document = parsed ? parsed.value.if_object() : nullptr;
-  if (document == nullptr
-      || json::int_member(*document, "version") != open_list_version)
-    return std::nullopt;
-  auto list = json::member(*document, "offices");
-  if (list == nullptr || !list->is_array())
-    return std::nullopt;
-  std::vector<std::string> keys;
-  for (const auto& entry : list->get_array()) {
-    if (!entry.is_string() || !is_office_key(entry.get_string()))
-      return std::nullopt;
-    keys.emplace_back(entry.get_string());
-  }
-  make_unique(keys);
-  return keys;
-}
 
 open_list load_open_list(file_system& fs, const std::string& state_dir) {
   auto path = join_path(state_dir, open_list_name);
@@ -70,6 +37,24 @@ open_list load_open_list(file_system& fs, const std::string& state_dir) {
         && fs.stat_name(join_path(tree, name + "/ledger.jsonl")))
       result.keys.push_back(std::move(name));
   make_unique(result.keys);
+  return result;
+}
+
+open_list extend_open_list(file_system& fs, entropy& chance,
+                           const std::string& state_dir,
+                           const std::vector<std::string>& state_paths,
+                           std::string& fault) {
+  auto result = load_open_list(fs, state_dir);
+  auto known = result.keys.size();
+  for (auto& key : keys_of_replayed(state_paths))
+    result.keys.push_back(std::move(key));
+  make_unique(result.keys);
+  if (result.keys.size() == known)
+    return result;
+  auto path = join_path(state_dir, open_list_name);
+  if (auto stopped = os::write_private_atomically(
+        fs, chance, path, print_open_list(result.keys)))
+    fault = os::describe(stopped);
   return result;
 }
 

@@ -1,23 +1,15 @@
 #pragma once
 
+#include "messages/codec/open_list.hpp"
+#include "messages/ports/entropy.hpp"
 #include "messages/ports/file_system.hpp"
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-/// `<state-dir>/ledger-open.json`: keys of the offices with unfinished entries,
-/// so that a restart need not look into every ledger (decision A3).
+/// The list of unfinished work at boot (decision A3): a restart need not look
+/// into every ledger.
 namespace bureau::offices {
-
-inline constexpr std::string_view open_list_name = "ledger-open.json";
-
-/// Text of the file, keys ascending.
-std::string print_open_list(std::vector<std::string> keys);
-
-/// Office keys of the file; nothing when it is damaged in any way.
-std::optional<std::vector<std::string>> parse_open_list(std::string_view text);
 
 struct open_list {
   std::vector<std::string> keys;
@@ -29,6 +21,15 @@ struct open_list {
 /// every office that has a ledger: looking in vain costs time, not looking
 /// would lose messages.
 open_list load_open_list(file_system& fs, const std::string& state_dir);
+
+/// Reads the file, adds the offices whose state paths a replay of the journal
+/// touched, and writes it when that made a difference: what the frames alone
+/// knew must not go with them.
+/// @param fault receives one sentence when it cannot be written
+open_list extend_open_list(file_system& fs, entropy& chance,
+                           const std::string& state_dir,
+                           const std::vector<std::string>& state_paths,
+                           std::string& fault);
 
 /// Office keys among the state paths that a journal replay touched
 /// (`conversations/<key>/…`).

@@ -12,6 +12,7 @@
 #include <caf/all.hpp>
 
 #include <deque>
+#include <map>
 #include <unordered_set>
 #include <utility>
 
@@ -19,12 +20,16 @@ namespace bureau::offices {
 
 namespace {
 
+/// Claims that wait at one time; people make them.
+constexpr size_t claims_at_once = 16;
+
 /// Directory jobs at one time: the file pool serves others as well.
 constexpr size_t directories_at_once = 32;
 
 /// Handlers:
 ///   (ensure, office_address) → office        => ensure
 ///   (list)                   → office_inventory => inventory
+///   (claim, office_address)  → ok            => claim
 ///   (status)                 → status_line   => status
 ///
 /// Child of the node. After a write that failed, memory is what the file is;
@@ -50,16 +55,29 @@ public:
         return ensure(address);
       },
       [this](atom::list) { return inventory(); },
+      [this](atom::claim, const office_address& address) {
+        return claim(address);
+      },
       [this](atom::status) { return status(); },
     };
   }
 
 private:
   using office_promise = caf::typed_response_promise<office>;
+  using ok_promise = caf::typed_response_promise<caf::ok_atom>;
 
   struct request {
     office_address address;
     uint64_t promise = 0;
+  };
+
+  /// A claim and what is at its paths.
+  struct claim_request {
+    office_address address;
+    uint64_t promise = 0;
+    std::map<std::string, path_facts> seen;
+    /// What it came to, once it is in the state that is written.
+    std::string fault;
   };
 
   office_promise ensure(const office_address& address) {
@@ -78,21 +96,110 @@ private:
       return answer;
     }
     unrecorded_.push_back(std::move(item));
-    if (writing_.empty())
+    if (!is_writing_)
       write();
     return answer;
   }
 
+  // -- claims -----------------------------------------------------------------
+
+  ok_promise claim(const office_address& address) {
+    auto answer = self_->make_response_promise<ok_promise>();
+    auto fault = check_conversation_id(address.conversation_id);
+    if (fault != address_fault::none) {
+      answer.deliver(
+        make_failure(errc::bad_identity,
+                     bureau::sentence_of(fault, to_string(address.platform),
+                                         address.conversation_id)));
+      return answer;
+    }
+    if (claims_open_ >= claims_at_once) {
+      answer.deliver(make_failure(errc::queue_full,
+                                  "too many claims wait; try again later"));
+      return answer;
+    }
+    ++claims_open_;
+    look_at({address, claims_.keep(answer), {}, {}},
+            paths_of_claim(address, args_.place.root));
+    return answer;
+  }
+
+  /// Asks about one path after the other, then lines the claim up.
+  void look_at(claim_request item, std::vector<std::string> paths) {
+    if (paths.empty()) {
+      unclaimed_.push_back(std::move(item));
+      if (!is_writing_)
+        write();
+      return;
+    }
+    file_job job;
+    job.reason = "registry";
+    job.op = file_op::stat;
+    job.path = std::move(paths.back());
+    paths.pop_back();
+    auto path = job.path;
+    kit::bounded_request(self_, args_.files, limits::disk_timeout, atom::file_v,
+                         std::move(job))
+      .then(
+        [this, item, paths, path](const file_outcome& found) mutable {
+          item.seen[path] = {found.kind, {}};
+          look_at(std::move(item), std::move(paths));
+        },
+        [this, item](caf::error& reason) {
+          --claims_open_;
+          claims_.fail(item.promise, reason);
+        });
+  }
+
+  /// Brings the claims that wait into the state that is written.
+  bool take_claims(const std::string& now) {
+    auto changed = false;
+    claiming_ = std::exchange(unclaimed_, {});
+    for (auto& item : claiming_) {
+      auto kind_of = [&item](const std::string& path) {
+        return item.seen[path];
+      };
+      auto result =
+        claim_directory(next_, item.address, args_.place.root, kind_of, now);
+      item.fault = std::move(result.fault);
+      changed = changed || result.changed;
+    }
+    return changed;
+  }
+
+  void answer_claims() {
+    for (auto& item : std::exchange(claiming_, {})) {
+      --claims_open_;
+      if (item.fault.empty())
+        claims_.deliver(item.promise, caf::ok_atom_v);
+      else
+        claims_.fail(item.promise, make_failure(errc::denied, item.fault));
+    }
+  }
+
+  // -- writing ----------------------------------------------------------------
+
   /// Writes the file once for everybody who waits.
   void write() {
+    is_writing_ = true;
     writing_ = std::exchange(unrecorded_, {});
     next_ = args_.state;
     auto now = text::iso_utc(args_.wall->now_ms());
+    auto changed = take_claims(now);
     std::unordered_set<office_address> fresh;
     for (const auto& item : writing_)
       if (fresh.insert(item.address).second
-          && find_office(next_, item.address) == nullptr)
+          && find_office(next_, item.address) == nullptr) {
         next_.offices.push_back({item.address, now});
+        changed = true;
+      }
+    if (!changed && writing_.empty()) {
+      // A refused claim is no reason to write.
+      next_ = {};
+      answer_claims();
+      go_on();
+      return;
+    }
     file_job job;
     job.reason = "registry";
     job.op = file_op::write_atomic;
@@ -107,6 +214,7 @@ private:
   void written() {
     ++writes_;
     args_.state = std::exchange(next_, {});
+    answer_claims();
     for (auto& item : std::exchange(writing_, {})) {
       known_.insert(item.address);
       make_directory(std::move(item));
@@ -118,7 +226,12 @@ private:
       else
         unrecorded_.push_back(std::move(item));
     }
-    if (!unrecorded_.empty())
+    go_on();
+  }
+
+  void go_on() {
+    is_writing_ = false;
+    if (!unrecorded_.empty() || !unclaimed_.empty())
       write();
   }
 
@@ -148,8 +261,11 @@ private:
     kit::log::warning(name, sentence_of(failure));
     for (auto& item : std::exchange(writing_, {}))
       promises_.fail(item.promise, failure);
-    if (!unrecorded_.empty())
-      write();
+    for (auto& item : std::exchange(claiming_, {})) {
+      --claims_open_;
+      claims_.fail(item.promise, failure);
+    }
+    go_on();
   }
 
   void make_directory(request item) {
@@ -204,7 +320,7 @@ private:
   }
 
   status_line status() const {
-    return {name, writing_.empty() ? "idle" : "busy",
+    return {name, is_writing_ ? "busy" : "idle",
             "offices " + std::to_string(known_.size()) + ", writes "
               + std::to_string(writes_) + ", waiting "
               + std::to_string(unrecorded_.size() + undone_.size())};
@@ -217,12 +333,18 @@ private:
   /// Wait for the next write, and for the one under way.
   std::vector<request> unrecorded_;
   std::vector<request> writing_;
+  bool is_writing_ = false;
+  /// Likewise for claims; `claims_open_` counts those that are looked into too.
+  std::vector<claim_request> unclaimed_;
+  std::vector<claim_request> claiming_;
+  size_t claims_open_ = 0;
   registry_state next_;
   /// Wait for a directory job.
   std::deque<request> undone_;
   size_t directories_ = 0;
   uint64_t writes_ = 0;
   kit::promise_guard<office> promises_;
+  kit::promise_guard<caf::ok_atom> claims_;
 };
 
 } // namespace

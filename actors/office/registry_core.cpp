@@ -195,6 +195,40 @@ registry_change prepare_migration(registry_state& state,
   return {{}, true};
 }
 
+registry_change claim_directory(registry_state& state,
+                                const office_address& claimed,
+                                const std::string& workspace_root,
+                                const path_probe& kind_of,
+                                std::string_view now) {
+  const auto& raw_id = claimed.conversation_id;
+  auto owner = claimed.platform;
+  auto result = prepare_migration(
+    state, {raw_id, join_path(workspace_root, raw_id), workspace_root, owner},
+    kind_of, now);
+  if (!result.fault.empty())
+    return result;
+  auto record = find_migration(state, raw_id);
+  if (record == nullptr || record->owner != owner)
+    result.fault = raw_id + " is already claimed for "
+                   + (record && record->owner ? to_string(*record->owner)
+                                              : std::string{"nobody"})
+                   + "; nothing was changed";
+  else if (record->status == migration_status::failed)
+    result.fault = "the migration of " + raw_id + " has failed: "
+                   + record->error
+                   + "; repair it by hand in the office registry";
+  else if (record->status == migration_status::committed)
+    result.fault = raw_id + " was moved for " + to_string(owner)
+                   + " before; nothing was changed";
+  return result;
+}
+
+std::vector<std::string> paths_of_claim(const office_address& claimed,
+                                        const std::string& workspace_root) {
+  return {workspace_root, join_path(workspace_root, claimed.conversation_id),
+          join_path(workspace_root, office_key(claimed))};
+}
+
 registry_change mark_moving(registry_state& state, std::string_view raw_id,
                             const path_probe& kind_of, std::string_view now) {
   auto record = find(state, raw_id);

@@ -61,6 +61,19 @@ registry_change prepare_migration(registry_state& state,
                                   const path_probe& kind_of,
                                   std::string_view now);
 
+/// What an operator says whose a legacy directory is: prepare_migration, and a
+/// refusal when the directory has another owner, was moved, or cannot be moved.
+/// @param claimed platform and, as its id, the name of the directory
+registry_change claim_directory(registry_state& state,
+                                const office_address& claimed,
+                                const std::string& workspace_root,
+                                const path_probe& kind_of,
+                                std::string_view now);
+
+/// The paths that claim_directory asks about.
+std::vector<std::string> paths_of_claim(const office_address& claimed,
+                                        const std::string& workspace_root);
+
 /// prepared → moving. @pre the record exists, else a fault
 registry_change mark_moving(registry_state& state, std::string_view raw_id,
                             const path_probe& kind_of, std::string_view now);

@@ -110,6 +110,15 @@ std::string registry_store::prepare(const migration_request& request) {
   });
 }
 
+std::string registry_store::claim(const office_address& claimed,
+                                  const std::string& workspace_root) {
+  return mutate([&](registry_state& state, std::string_view now) {
+    return claim_directory(
+      state, claimed, workspace_root,
+      [this](auto& path) { return kind_of(path); }, now);
+  });
+}
+
 std::string registry_store::move(std::string_view raw_id) {
   return mutate([&](registry_state& state, std::string_view now) {
     return mark_moving(

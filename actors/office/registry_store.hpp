@@ -36,6 +36,9 @@ public:
   std::string enable(platform_id platform);
   std::string record(const office_address& address);
   std::string prepare(const migration_request& request);
+  /// prepare for an operator, who says the owner (claim_directory).
+  std::string claim(const office_address& claimed,
+                    const std::string& workspace_root);
   std::string move(std::string_view raw_id);
   std::string commit(std::string_view raw_id);
   std::string fail(std::string_view raw_id, std::string_view reason);

@@ -1,6 +1,6 @@
 #include "actors/runner/activity_ledger_core.hpp"
 
-#include "actors/runner/stream_end_core.hpp"
+#include "actors/delivery/stream_end_core.hpp"
 #include "messages/codec/json_support.hpp"
 #include "messages/contracts/activity_line.hpp"
 #include "messages/contracts/subagent_outcome.hpp"
@@ -46,8 +46,9 @@ origin_marks marks_of(const contracts::stream_event& event) {
   auto subagent = member != nullptr ? member->if_object() : nullptr;
   if (subagent == nullptr)
     return result;
-  result.subagent = trimmed(json::text_or_empty(*subagent, "id"));
-  result.subagent_name = trimmed(json::text_or_empty(*subagent, "name"));
+  result.subagent = delivery::trimmed(json::text_or_empty(*subagent, "id"));
+  result.subagent_name =
+    delivery::trimmed(json::text_or_empty(*subagent, "name"));
   if (result.subagent_name.empty())
     result.subagent_name = "subagent";
   return result;
@@ -62,7 +63,7 @@ std::string launched_name(const contracts::stream_event& event) {
   auto object = arguments ? arguments.value.if_object() : nullptr;
   std::string name;
   if (object != nullptr)
-    name = trimmed(json::text_or_empty(*object, "name"));
+    name = delivery::trimmed(json::text_or_empty(*object, "name"));
   return name.empty() ? "general-purpose" : name;
 }
 

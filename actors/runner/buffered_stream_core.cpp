@@ -18,7 +18,7 @@ bool buffered_stream_core::replace(std::string text) {
 
 void buffered_stream_core::finish(const stream_end& end) {
   if (!std::exchange(ended_, true))
-    text_ = final_text_of(end, text_);
+    text_ = delivery::final_text_of(end, text_);
 }
 
 } // namespace bureau::runner

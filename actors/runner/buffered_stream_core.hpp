@@ -1,10 +1,12 @@
 #pragma once
 
-#include "actors/runner/stream_end_core.hpp"
+#include "actors/delivery/stream_end_core.hpp"
 
 #include <string>
 
 namespace bureau::runner {
+
+using delivery::stream_end;
 
 /// Collects an answer that is shown when it is complete, and nothing else of
 /// its run (agent contracts, rule 47).
@@ -17,7 +19,7 @@ public:
   void finish(const stream_end& end);
 
   /// The text without white space around it.
-  std::string text() const { return std::string{trimmed(text_)}; }
+  std::string text() const { return std::string{delivery::trimmed(text_)}; }
 
 private:
   std::string text_;

@@ -1,25 +1,14 @@
 #include "actors/runner/payload_core.hpp"
 
+#include "actors/runner/turn_request_core.hpp"
 #include "messages/text/history_line.hpp"
 #include "messages/text/utf8.hpp"
 
-#include <array>
-#include <cctype>
-#include <utility>
+#include <algorithm>
 
 namespace bureau::runner {
 
 namespace {
-
-using type_row = std::pair<std::string_view, std::string_view>;
-
-constexpr std::array<type_row, 5> image_types = {{
-  {"jpg", "image/jpeg"},
-  {"jpeg", "image/jpeg"},
-  {"png", "image/png"},
-  {"gif", "image/gif"},
-  {"webp", "image/webp"},
-}};
 
 constexpr const char* event_mode =
   "## Event Trigger Mode\n"
@@ -46,6 +35,17 @@ std::string harmless_words(std::string_view words) {
   return result;
 }
 
+/// Backticks that no line of a text can end.
+std::string fence_of(std::string_view text) {
+  size_t longest = 2;
+  size_t run = 0;
+  for (auto c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return std::string(longest + 1, '`');
+}
+
 /// One line for each file that could not be saved.
 std::string missing_files(const conversation_event& event) {
   std::string result;
@@ -61,19 +61,6 @@ std::string missing_files(const conversation_event& event) {
 }
 
 } // namespace
-
-std::optional<std::string> image_mime_type(std::string_view name) {
-  auto dot = name.rfind('.');
-  if (dot == std::string_view::npos)
-    return std::nullopt;
-  std::string extension{name.substr(dot + 1)};
-  for (auto& c : extension)
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const auto& [known, type] : image_types)
-    if (extension == known)
-      return std::string{type};
-  return std::nullopt;
-}
 
 bool is_safe_relative(std::string_view path) {
   if (path.empty() || path.front() == '/'
@@ -95,7 +82,7 @@ std::string user_payload(const conversation_event& event, payload_clock clock,
   text::history_line line;
   line.time_ms = clock.time_ms;
   line.offset_minutes = clock.offset_minutes;
-  line.name = event.user_name;
+  line.name = contracts::sender_label(sender_of(event));
   line.thread = event.thread_ts;
   line.text = text::sanitize_utf8(event.text);
   auto result = turn_instructions(event) + text::print_history_line(line);
@@ -107,6 +94,22 @@ std::string user_payload(const conversation_event& event, payload_clock clock,
     result += one_line(path) + "\n";
   result += missing;
   result += "</slack_attachments>";
+  return result;
+}
+
+std::string shown_documents(
+  const std::vector<contracts::request_attachment>& attachments) {
+  std::string result;
+  for (const auto& item : attachments) {
+    if (!item.text)
+      continue;
+    auto fence = fence_of(*item.text);
+    result += "\n\n" + one_line(item.name.value_or(std::string{})) + " ("
+              + item.mime_type + "):\n" + fence + "\n" + *item.text;
+    if (!item.text->ends_with('\n'))
+      result += '\n';
+    result += fence;
+  }
   return result;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/contracts/turn.hpp"
 #include "messages/interfaces/session.hpp"
 
 #include <optional>
@@ -18,9 +19,6 @@ struct payload_clock {
   int offset_minutes = 0;
 };
 
-/// Image type that a file name promises; nothing for all other files.
-std::optional<std::string> image_mime_type(std::string_view name);
-
 /// Whether a workspace-relative path stays inside the workspace.
 bool is_safe_relative(std::string_view path);
 
@@ -29,6 +27,11 @@ bool is_safe_relative(std::string_view path);
 /// @param listed runtime paths of the files that are not shown as images
 std::string user_payload(const conversation_event& event, payload_clock clock,
                          const std::vector<std::string>& listed);
+
+/// The texts of documents that came with a message, each fenced and under its
+/// name: what is in them was written by others.
+std::string shown_documents(
+  const std::vector<contracts::request_attachment>& attachments);
 
 /// Instructions for one turn, or nothing; they precede the payload.
 std::string turn_instructions(const conversation_event& event);

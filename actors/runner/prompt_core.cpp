@@ -23,10 +23,20 @@ std::string display_name(platform_id platform) {
   return "a chat platform";
 }
 
+/// Where in a platform, when it is not a conversation with one person.
+std::string place_of(const contracts::turn_surface& surface) {
+  if (surface.kind == contracts::surface_kind::dm)
+    return {};
+  std::string result = ", in a " + to_string(surface.kind);
+  if (surface.name)
+    result += " called " + *surface.name;
+  return result + " that several people share";
+}
+
 std::string identity(const prompt_inputs& in) {
   return "You are an assistant with an office of your own: files, history and "
          "tools that belong to this conversation. You talk to people on "
-         + display_name(in.place.address.platform)
+         + display_name(in.place.address.platform) + place_of(in.surface)
          + ". Be concise, say what you did and what you found, and use no "
            "emojis.\n";
 }
@@ -111,6 +121,22 @@ std::string layout_section(const prompt_inputs& in) {
   return result;
 }
 
+/// What no description of a tool has room for; nothing without the tool.
+std::string events_section(const prompt_inputs& in) {
+  for (const auto& tool : in.tools)
+    if (tool.name == "event")
+      return "## Events\n"
+             "`event` makes turns that come later. Their text is all they know: "
+             "name what is to be done, where, and how to tell it. A one-shot "
+             "event needs an instant with its offset; a schedule without a "
+             "timezone is one of the host's. Immediate and one-shot events "
+             "remove themselves, periodic ones stay until they are deleted. "
+             "Answer exactly [SILENT] when a periodic turn has nothing to "
+             "report. Do not make one event for each of many things that "
+             "happen at once: gather them first.\n\n";
+  return {};
+}
+
 std::string memory_text(const prompt_inputs& in) {
   std::string result;
   auto add = [&](const char* heading, std::string_view content) {
@@ -172,7 +198,8 @@ std::string system_prompt(const prompt_inputs& inputs) {
   auto home = inputs.paths.runtime_root + "/" + inputs.place.key;
   return identity(inputs) + "\n" + context_section(home) + "\n" + ids_section()
          + "\n" + environment_section(inputs, home) + "\n"
-         + layout_section(inputs) + "\n" + memory_section(inputs, home) + "\n"
+         + layout_section(inputs) + "\n" + events_section(inputs)
+         + memory_section(inputs, home) + "\n"
          + tools_section(inputs);
 }
 

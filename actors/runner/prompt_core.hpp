@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/contracts/turn.hpp"
 #include "messages/identity/workspace.hpp"
 #include "messages/interfaces/executor.hpp"
 #include "messages/interfaces/model.hpp"
@@ -17,6 +18,8 @@ struct prompt_inputs {
   office place;
   path_context paths;
   executor_info executor;
+  /// Who sits at the other end; the same for the life of a conversation.
+  contracts::turn_surface surface{};
   /// isolated | trusted, and conversation | shared-support | full.
   std::string door_policy = "isolated";
   std::string layout = "conversation";

@@ -19,7 +19,7 @@ constexpr std::string_view tail_prefix = "…\n";
 constexpr std::string_view default_status = "Thinking…";
 
 bool is_blank(std::string_view text) {
-  return trimmed(text).empty();
+  return delivery::trimmed(text).empty();
 }
 
 } // namespace

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "actors/delivery/final_delivery_core.hpp"
+#include "actors/delivery/stream_end_core.hpp"
+#include "actors/delivery/stream_message_core.hpp"
 #include "actors/runner/activity_ledger_core.hpp"
-#include "actors/runner/final_delivery_core.hpp"
-#include "actors/runner/stream_end_core.hpp"
-#include "actors/runner/stream_message_core.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -16,6 +16,19 @@
 /// The output of one run as its reader sees it (agent contracts, rules 28 to
 /// 45; decision A4).
 namespace bureau::runner {
+
+using delivery::call_op;
+using delivery::call_outcome;
+using delivery::content_kind;
+using delivery::delivery_disposition;
+using delivery::delivery_step;
+using delivery::final_delivery;
+using delivery::live_message;
+using delivery::markup_renderer;
+using delivery::message_call;
+using delivery::send_outcome;
+using delivery::shown_text;
+using delivery::stream_end;
 
 /// How the calls of tools appear while text streams.
 enum class activity_view : uint8_t {

@@ -101,10 +101,10 @@ void resilient_stream_core::begin_end(stream_effects& out) {
 
 void resilient_stream_core::deliver(stream_effects& out) {
   mode_ = mode::delivering;
-  auto text =
-    contracts::normalize_trailing(final_text_of(end_, text_), empty_answer);
+  auto text = contracts::normalize_trailing(
+    delivery::final_text_of(end_, text_), empty_answer);
   auto fits = options_.splits_oversized && options_.format_markdown;
-  delivery_rules rules;
+  delivery::delivery_rules rules;
   rules.attempts = options_.max_send_retries + 1;
   rules.base_delay_ms = options_.retry_base_delay_ms;
   rules.delay_cap_ms = options_.retry_cap_ms;
@@ -114,7 +114,7 @@ void resilient_stream_core::deliver(stream_effects& out) {
     rules.placeholder = status_;
   delivery_.emplace(
     std::move(rules),
-    answer_chunks(text, budget(), fits ? options_.render : nullptr));
+    delivery::answer_chunks(text, budget(), fits ? options_.render : nullptr));
   if (aborted_)
     delivery_->abort();
   follow(out, delivery_->start(main_));
@@ -131,7 +131,7 @@ void resilient_stream_core::follow(stream_effects& out, delivery_step step) {
     return;
   }
   mode_ = mode::ended;
-  if (auto fault = std::get_if<delivery::failed>(&step))
+  if (auto fault = std::get_if<delivery::delivery_error>(&step))
     out.push_back(stream::failed{fault->attempts, fault->disposition,
                                  std::move(fault->detail)});
   else

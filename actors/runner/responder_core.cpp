@@ -47,9 +47,20 @@ call_outcome outcome_of(const delivered& outcome) {
   call_outcome result;
   result.ref = outcome.ref;
   result.detail = outcome.detail;
+  if (outcome.retry_after_ms > 0)
+    result.retry_after_ms = outcome.retry_after_ms;
   result.not_delivered = outcome.certainty == failure_certainty::definite;
   switch (outcome.fault) {
   case delivery_fault::none:
+    break;
+  case delivery_fault::not_modified:
+    result.kind = send_outcome::not_modified;
+    break;
+  case delivery_fault::recreate:
+    result.kind = send_outcome::recreate;
+    break;
+  case delivery_fault::reformat_plain:
+    result.kind = send_outcome::reformat_plain;
     break;
   case delivery_fault::retryable:
   case delivery_fault::dropped:

@@ -3,6 +3,7 @@
 #include "actors/kit/log.hpp"
 #include "actors/kit/spawn_stateful.hpp"
 #include "actors/runner/runner_state.hpp"
+#include "messages/codec/session_record.hpp"
 
 #include <caf/all.hpp>
 
@@ -51,8 +52,16 @@ void runner_state::init(runner_deps deps, runner_args args) {
 full_runner_actor::behavior_type runner_state::make_behavior() {
   return {
     [this](atom::run, const run_request& request) { return on_run(request); },
-    [this](atom::offer, const turn_ticket& ticket) { return on_offer(ticket); },
-    [this](atom::abort) { on_abort(); },
+    [this](atom::offer, const std::string& run, const turn_ticket& ticket,
+           const live_input_sink_actor& sink) {
+      return on_offer(run, ticket, sink);
+    },
+    [this](atom::settled, const live_input_settled& what) {
+      on_input_settled(what);
+    },
+    [this](atom::abort, const contracts::cancel_reason& reason) {
+      on_abort(reason);
+    },
     [this](atom::dispose) { return on_dispose(); },
     [this](atom::event, const harness_event& event) { on_event(event); },
     [this](atom::run, turn_started& fact) {
@@ -99,19 +108,20 @@ runner_state::run_promise runner_state::on_run(const run_request& request) {
   return promise;
 }
 
-void runner_state::on_abort() {
+void runner_state::on_abort(const contracts::cancel_reason& reason) {
   if (!active_ || active_->aborted)
     return;
   active_->aborted = true;
+  active_->cancel = reason;
   switch (active_->at) {
   case stage::preparing:
   case stage::finishing:
     dismiss();
     return;
   case stage::prompting:
-    kit::urgent_send(self_, harness_, atom::abort_v);
+    kit::urgent_send(self_, harness_, atom::abort_v, reason);
     // The urgent one may overtake the prompt itself; this one cannot.
-    self_->send(harness_, atom::abort_v);
+    self_->send(harness_, atom::abort_v, reason);
     return;
   case stage::dismissing:
     return;
@@ -164,6 +174,7 @@ void runner_state::prompt_settled(const prompt_outcome& outcome) {
   result.stop = outcome.stop;
   result.error_class = outcome.error_class;
   result.stats = outcome.stats;
+  active_->deferred = outcome.deferred;
   if (active_->aborted) {
     dismiss();
     return;
@@ -185,6 +196,10 @@ void runner_state::prompt_failed(const caf::error& reason) {
   }
   if (active_->aborted)
     dismiss();
+  // Nobody can send a wake again; its session offers it anew.
+  else if (why == errc::disk
+           && active_->request.ticket.event.origin == turn_origin::action)
+    fail(reason);
   else
     give_up(sentence_of(reason), why);
 }
@@ -199,7 +214,9 @@ void runner_state::give_up(std::string sentence, errc why) {
 
 void runner_state::finish(final_answer answer) {
   active_->at = stage::finishing;
-  settle_early({live_input_state::requeue, "failed", {}});
+  contracts::live_input_settlement unread;
+  unread.reason = contracts::live_input_requeue::failed;
+  settle_offers(unread);
   active_->answer = std::move(answer);
   ensure_responder();
   ask_responder();
@@ -214,7 +231,7 @@ void runner_state::ask_responder() {
         if (!is_at(number, stage::finishing))
           return;
         active_->result.produced = true;
-        settle();
+        commit_deferred();
       },
       [this, number](const caf::error& reason) {
         if (!is_at(number, stage::finishing))
@@ -228,13 +245,51 @@ void runner_state::ask_responder() {
           ask_responder();
           return;
         }
-        fail(reason);
+        // The office has closed the turn by a stop.
+        if (code_of(reason) == errc::aborted)
+          dismiss();
+        else
+          fail(reason);
+      });
+}
+
+// The answer is in the ledger, which sees to its delivery: from here on it is
+// part of what was said.
+void runner_state::commit_deferred() {
+  auto held = std::exchange(active_->deferred, {});
+  if (held.empty()) {
+    settle();
+    return;
+  }
+  session_append news;
+  news.entries.push_back(
+    run_cause_entry(active_->request.ticket.event.message_id));
+  for (auto& message : held) {
+    session_entry entry;
+    entry.message = std::move(message);
+    news.entries.push_back(std::move(entry));
+  }
+  auto number = active_->number;
+  kit::bounded_request(self_, args_.store, limits::disk_timeout, atom::append_v,
+                       std::move(news))
+    .then(
+      [this, number](const std::vector<std::string>&) {
+        if (is_at(number, stage::finishing))
+          settle();
+      },
+      [this, number](const caf::error& reason) {
+        kit::log::warning(label_, "an answer is not in the session: "
+                                    + sentence_of(reason));
+        if (is_at(number, stage::finishing))
+          settle();
       });
 }
 
 void runner_state::dismiss() {
   active_->at = stage::dismissing;
-  settle_early({live_input_state::discarded, "cancelled", {}});
+  contracts::live_input_settlement cancelled;
+  cancelled.outcome = contracts::live_input_outcome::discarded;
+  settle_offers(cancelled);
   active_->result.stop = stop_reason::aborted;
   if (!active_->responder) {
     settle();
@@ -333,7 +388,7 @@ runner_state::ok_promise runner_state::on_dispose() {
     teardown();
     return promise;
   }
-  on_abort();
+  on_abort({"The runner is being disposed.", caf::none});
   if (active_)
     force_timer_.arm(self_, limits::abort_settle_timeout, [this] {
       if (active_)

@@ -2,6 +2,7 @@
 
 #include "messages/interfaces/factories.hpp"
 #include "messages/interfaces/files.hpp"
+#include "messages/interfaces/jobs.hpp"
 #include "messages/interfaces/memory.hpp"
 #include "messages/interfaces/metrics.hpp"
 #include "messages/ports/wall_clock.hpp"
@@ -18,6 +19,8 @@ struct runner_deps {
   files_actor files;
   /// What the office remembers, for the prompt.
   memory_actor memory;
+  /// What the turn of a wake is built from; may be empty.
+  continuation_source_actor jobs{};
   /// May be empty: nothing is counted.
   metrics_actor metrics;
   executor_factory executors;

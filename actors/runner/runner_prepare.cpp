@@ -2,13 +2,30 @@
 #include "actors/runner/payload_core.hpp"
 #include "actors/runner/runner_state.hpp"
 #include "messages/contracts/identity.hpp"
-#include "messages/text/base64.hpp"
 #include "messages/text/sha256.hpp"
 #include "messages/text/utf8.hpp"
 
 #include <caf/all.hpp>
 
 namespace bureau::runner {
+
+namespace {
+
+std::vector<content_block> images_of(const contracts::turn_request& turn) {
+  std::vector<content_block> result;
+  for (const auto& item : turn.attachments) {
+    if (item.kind != contracts::attachment_kind::image)
+      continue;
+    content_block image;
+    image.kind = block_kind::image;
+    image.data = item.data;
+    image.mime_type = item.mime_type;
+    result.push_back(std::move(image));
+  }
+  return result;
+}
+
+} // namespace
 
 void runner_state::learn_transport() {
   if (transport_known_) {
@@ -141,19 +158,45 @@ void runner_state::ensure_scratch() {
 /// A second attempt must not write its cause and prompt twice.
 void runner_state::check_resume() {
   if (active_->request.ticket.attempt < 2) {
-    read_memory();
+    learn_continuation();
     return;
   }
   step<cause_report>(
     args_.store,
     [this](const cause_report& report) {
       active_->resume = report.admitted;
-      read_memory();
+      learn_continuation();
     },
     [this](const caf::error& reason) {
       give_up(sentence_of(reason), code_of(reason));
     },
     atom::locate_v, active_->request.ticket.event.message_id);
+}
+
+/// The turn of a wake goes on where the run that admitted the job has ended. Of
+/// a job that nobody knows any more it is built from the history as it is, and
+/// has no tools either: what it answers was written by a process.
+void runner_state::learn_continuation() {
+  const auto& event = active_->request.ticket.event;
+  if (event.origin != turn_origin::action || !deps_.jobs
+      || !event.message_id.starts_with(job_wake_id_head)) {
+    read_memory();
+    return;
+  }
+  contracts::continuation_turn unknown;
+  unknown.continuation_id = event.message_id;
+  unknown.origin_run_id = event.message_id;
+  step<job_continuation>(
+    deps_.jobs,
+    [this, unknown](const job_continuation& found) {
+      active_->continuation = found.turn ? *found.turn : unknown;
+      read_memory();
+    },
+    [this, unknown](const caf::error&) {
+      active_->continuation = unknown;
+      read_memory();
+    },
+    atom::load_v, event.message_id);
 }
 
 file_job runner_state::memory_job(const std::string& path) const {
@@ -179,6 +222,7 @@ std::string runner_state::memory_text(std::string content, bool truncated) {
 }
 
 void runner_state::read_memory() {
+  active_->turn = turn_request_of(active_->request, active_->continuation);
   step<memory_found>(
     deps_.memory,
     [this](const memory_found& found) {
@@ -231,9 +275,12 @@ void runner_state::load_attachment(size_t index) {
     return;
   }
   auto path = paths_.runtime_root + "/" + item.local_path;
-  auto type = image_mime_type(item.local_path);
-  if (!type || !active_->settings.choice.model.image_input
-      || active_->images.size() >= limits::prompt_images) {
+  auto type = mime_type_of(item.local_path);
+  auto wanted =
+    type ? wanted_bytes(*type, active_->settings.choice.model.image_input,
+                        active_->turn.attachments)
+         : 0;
+  if (wanted == 0) {
     active_->listed.push_back(std::move(path));
     load_attachment(index + 1);
     return;
@@ -241,22 +288,27 @@ void runner_state::load_attachment(size_t index) {
   step<exec_slice>(
     executor_,
     [this, index, path, type](const exec_slice& slice) {
-      if (slice.eof && !slice.bytes.empty()) {
-        content_block image;
-        image.kind = block_kind::image;
-        image.data = text::base64(slice.bytes);
-        image.mime_type = *type;
-        active_->images.push_back(std::move(image));
-      } else {
+      if (slice.eof && !slice.bytes.empty())
+        show_attachment(path, *type, slice.bytes);
+      else
         active_->listed.push_back(path);
-      }
       load_attachment(index + 1);
     },
     [this, index, path](const caf::error&) {
       active_->listed.push_back(path);
       load_attachment(index + 1);
     },
-    atom::read_v, exec_read{path, 0, limits::prompt_image_bytes});
+    atom::read_v, exec_read{path, 0, wanted});
+}
+
+/// A text is named as well: its file is what the tools work on.
+void runner_state::show_attachment(const std::string& path,
+                                   const std::string& mime_type,
+                                   std::string_view bytes) {
+  auto shown = contracts::make_attachment(mime_type, bytes, path);
+  if (shown.kind == contracts::attachment_kind::document)
+    active_->listed.push_back(path);
+  active_->turn.attachments.push_back(std::move(shown));
 }
 
 void runner_state::start_prompt() {
@@ -271,30 +323,42 @@ void runner_state::start_prompt() {
   }
   auto& inputs = run.prompt;
   inputs.place = args_.place;
+  inputs.surface = run.turn.surface.value_or(contracts::turn_surface{});
   inputs.paths = paths_;
   inputs.executor = executor_info_;
   inputs.door_policy = run.settings.door_policy;
   inputs.layout = run.settings.layout;
-  for (const auto& tool : tools_)
-    inputs.tools.push_back(tool.definition);
+  if (!run.continuation)
+    for (const auto& tool : tools_)
+      inputs.tools.push_back(tool.definition);
   prompt_request request;
   request.run = run.request.run;
   request.message_id = ticket.event.message_id;
   request.text = prompt_text();
-  request.images = std::move(run.images);
+  request.images = images_of(run.turn);
+  if (run.turn.environment)
+    request.environment = *run.turn.environment;
   request.system_prompt = system_prompt(inputs);
   request.choice = run.settings.choice;
-  request.tools = tools_;
+  if (!run.continuation)
+    request.tools = tools_;
+  request.continuation = run.continuation;
   request.platform = platform();
   request.resume = run.resume;
+  request.target = ticket.event.target;
+  request.context = {ticket.event.kind, ticket.event.user};
   request.budget = run.settings.budget;
   request.history = run.settings.history;
   if (ticket.event.origin == turn_origin::event) {
-    request.budget = {};
-    request.budget.max_duration_ms =
+    constexpr auto usual_duration =
       std::chrono::milliseconds{limits::event_run_duration}.count();
-    request.budget.max_llm_calls = limits::event_run_calls;
-    request.budget.max_cost_micro = limits::event_run_cost_micro;
+    auto& caps = request.budget = run.settings.event_budget;
+    if (caps.max_duration_ms == 0)
+      caps.max_duration_ms = usual_duration;
+    if (caps.max_llm_calls == 0)
+      caps.max_llm_calls = limits::event_run_calls;
+    if (caps.max_cost_micro == 0)
+      caps.max_cost_micro = limits::event_run_cost_micro;
   }
   // A hash that changes between turns shows that the prompt lost its cache.
   kit::log::debug(

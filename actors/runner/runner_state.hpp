@@ -7,9 +7,11 @@
 #include "actors/runner/prompt_core.hpp"
 #include "actors/runner/run_output_core.hpp"
 #include "actors/runner/runner.hpp"
+#include "actors/runner/turn_request_core.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -18,13 +20,15 @@ namespace bureau::runner {
 /// What the runner is, seen from inside: it also listens to its harness, and
 /// stands for the turn owner in front of its responders, because it alone knows
 /// which messages an answer covers.
-using full_runner_actor = runner_actor::extend_with<
-  harness_listener_actor>::extend_with<turn_owner_actor>;
+using full_runner_actor =
+  runner_actor::extend_with<harness_listener_actor>::extend_with<
+    turn_owner_actor>::extend_with<live_input_sink_actor>;
 
 /// Handlers:
 ///   (run, run_request)      → run_result => on_run
-///   (offer, turn_ticket)    → live_input_result => on_offer
-///   (abort)                 => on_abort
+///   (offer, run, turn_ticket, sink) → live_input_offer => on_offer
+///   (settled, live_input_settled)   => on_input_settled
+///   (abort, cancel_reason)  => on_abort
 ///   (dispose)               → ok => on_dispose
 ///   (event, harness_event)  => on_event
 ///   (produced, turn_produced) → ok => on_produced
@@ -57,10 +61,10 @@ private:
     dismissing,
   };
 
-  /// A message that is offered to the run.
-  struct waiting_offer {
-    uint64_t promise = 0;
-    turn_ticket ticket;
+  /// A message that the run was offered before the harness worked.
+  struct early_offer {
+    live_input input;
+    live_input_sink_actor sink;
   };
 
   /// The run under way.
@@ -78,13 +82,22 @@ private:
     /// Made by the first event: only then the world of the run is known.
     std::optional<run_output_core> output;
     prompt_inputs prompt;
-    std::vector<content_block> images;
+    /// What is asked, with the files that the model is shown.
+    contracts::turn_request turn;
     std::vector<std::string> listed;
     bool resume = false;
     final_answer answer;
     run_result result;
-    /// Offers that came before the harness worked.
-    std::vector<waiting_offer> early;
+    /// Why it was aborted.
+    contracts::cancel_reason cancel;
+    /// Taken before the harness worked.
+    std::vector<early_offer> early;
+    /// Taken by the harness, with those who are to hear of their end.
+    std::map<std::string, live_input_sink_actor> offered;
+    /// The turn goes on where another has ended.
+    caf::optional<contracts::continuation_turn> continuation;
+    /// What the session gains once the answer is recorded.
+    std::vector<transcript_message> deferred;
     /// Messages that the answer covers: collected, then those that were read.
     std::vector<std::string> covers;
   };
@@ -92,7 +105,7 @@ private:
   // -- handlers (runner.cpp) --------------------------------------------------
 
   run_promise on_run(const run_request& request);
-  void on_abort();
+  void on_abort(const contracts::cancel_reason& reason);
   ok_promise on_dispose();
   void on_event(const harness_event& event);
   void on_down(const caf::down_msg& down);
@@ -106,18 +119,32 @@ private:
   void learn_executor();
   void ensure_scratch();
   void check_resume();
+  void learn_continuation();
   void read_memory();
   void read_global_memory();
   void load_attachment(size_t index);
+  void show_attachment(const std::string& path, const std::string& mime_type,
+                       std::string_view bytes);
   void start_prompt();
 
   // -- messages that share a turn (runner_offer.cpp) --------------------------
 
-  caf::result<live_input_result> on_offer(const turn_ticket& ticket);
-  void pass_on(const waiting_offer& offer);
+  using offer_promise =
+    caf::typed_response_promise<contracts::live_input_offer>;
+
+  caf::result<contracts::live_input_offer>
+  on_offer(const std::string& run, const turn_ticket& ticket,
+           const live_input_sink_actor& sink);
+  void on_input_settled(const live_input_settled& what);
+  live_input input_of(const turn_ticket& ticket) const;
+  /// A pipe is answered line by line (decision B5).
+  bool is_steerable() const;
+  void pass_on(early_offer offer);
   void pass_on_early();
-  /// Answers the offers that no harness has seen.
-  void settle_early(const live_input_result& result);
+  /// Settles the offers that no harness will.
+  void settle_offers(const contracts::live_input_settlement& settlement);
+  void tell_settled(const live_input_sink_actor& sink, const std::string& id,
+                    const contracts::live_input_settlement& settlement);
   void record_collected();
   std::string prompt_text() const;
   payload_clock clock_of(const conversation_event& event) const;
@@ -130,6 +157,8 @@ private:
   /// Ends the run with one sentence for the user.
   void give_up(std::string sentence, errc why);
   void finish(final_answer answer);
+  /// Stores what a continuation has held back.
+  void commit_deferred();
   void ask_responder();
   void dismiss();
   void settle();
@@ -193,7 +222,7 @@ private:
   std::optional<active_run> active_;
   uint64_t runs_ = 0;
   kit::promise_guard<run_result> results_;
-  kit::promise_guard<live_input_result> offers_;
+  kit::promise_guard<contracts::live_input_offer> offers_;
   bool disposing_ = false;
   kit::promise_guard<caf::ok_atom> disposals_;
   kit::generation_timer force_timer_;

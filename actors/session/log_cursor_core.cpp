@@ -65,6 +65,19 @@ std::vector<log_record> from_current(const log_contents& log,
   return result;
 }
 
+std::optional<log_record> record_of(const log_contents& log,
+                                    const std::string& message_id) {
+  auto found = place_of(log, message_id);
+  return found == log.entries.end() ? std::nullopt
+                                    : std::optional{found->record};
+}
+
+void put_first(log_contents& log, const log_record& record) {
+  log.entries.insert(log.entries.begin(), {record, 0});
+  for (size_t i = 0; i < log.entries.size(); ++i)
+    log.entries[i].index = i;
+}
+
 void drop_known(log_contents& log, const std::string& current_message_id,
                 const std::vector<std::string>& handled) {
   std::erase_if(log.entries, [&](const log_entry& entry) {

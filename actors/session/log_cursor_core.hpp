@@ -4,6 +4,7 @@
 #include "messages/interfaces/files.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ struct log_cursor {
   /// Records that are read and not decided about: the message that caused the
   /// last run, and what was logged behind it.
   std::vector<log_record> open;
+  /// The last message that was taken over: what is older and logged later stays
+  /// out, as when all of the log is looked at. Nothing: none, or not in the log.
+  std::optional<log_record> mark;
 };
 
 /// Whether a file is the one that the cursor is in, or has grown out of it.
@@ -46,6 +50,13 @@ bool contains(const log_contents& log, const std::string& message_id);
 /// without one.
 std::vector<log_record> from_current(const log_contents& log,
                                      const std::string& current_message_id);
+
+/// The last record with the id of a message.
+std::optional<log_record> record_of(const log_contents& log,
+                                    const std::string& message_id);
+
+/// Puts a record that was read before in front of the others.
+void put_first(log_contents& log, const log_record& record);
 
 /// Leaves out what a sync would pass over in any case: answers of our own runs,
 /// and messages that are in the session with their runs.

@@ -124,7 +124,13 @@ std::string_view log_scan::cut(uint64_t& offset) {
 }
 
 bool log_scan::seeks_current() const {
-  return !wish_.scope.current_message_id.empty() && !current_seen_ && !gave_up_;
+  return !wish_.scope.current_message_id.empty() && !current_seen_;
+}
+
+/// A message from long ago: only lines that name it can still matter.
+bool log_scan::only_current_missing() const {
+  return seeks_current() && later_cut_
+         && is_plain(wish_.scope.current_message_id) && is_settled();
 }
 
 /// Only lines that name the thread are looked for.
@@ -137,6 +143,8 @@ bool log_scan::only_marked_lines() const {
 }
 
 bool log_scan::matters(std::string_view body) const {
+  if (only_current_missing())
+    return body.find(wish_.scope.current_message_id) != std::string_view::npos;
   return !only_marked_lines()
          || body.find(*wish_.scope.thread) != std::string_view::npos;
 }
@@ -150,7 +158,7 @@ void log_scan::take_entry(log_entry entry) {
   if (seeks_current()) {
     if (record.ts == current)
       return pass_current(std::move(entry));
-    if (is_in_scope(record, wish_.scope))
+    if (!later_cut_ && is_in_scope(record, wish_.scope))
       pending_.push_back(entry);
   }
   auto seeds = thread && wish_.why == scan_wish::purpose::bootstrap;
@@ -216,8 +224,8 @@ size_t log_scan::seed_cap() const {
 /// Leaves what can matter: the last version of each message, the youngest ones
 /// that there is room for, and the marks.
 void log_scan::tidy() {
-  if (bytes_ >= wish_.current_within && !current_seen_) {
-    gave_up_ = true;
+  if (bytes_ >= wish_.later_within && !current_seen_) {
+    later_cut_ = true;
     pending_.clear();
   }
   auto by_rank = [](const log_entry& a, const log_entry& b) {
@@ -298,10 +306,11 @@ bool log_scan::root_is_settled() const {
 }
 
 bool log_scan::enough() const {
-  if (at_begin_)
-    return true;
-  if (seeks_current())
-    return false;
+  return at_begin_ || (!seeks_current() && is_settled());
+}
+
+/// Nothing further back matters but, perhaps, the current message.
+bool log_scan::is_settled() const {
   auto thread = wish_.scope.thread.has_value();
   auto has_last =
     std::any_of(scoped_.begin(), scoped_.end(), [](const log_entry& entry) {

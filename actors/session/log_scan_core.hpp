@@ -39,8 +39,9 @@ struct scan_wish {
   std::vector<std::string> handled;
   /// The text that began the thread is looked for, too.
   bool root = false;
-  /// The message that causes the run is looked for in so many bytes.
-  uint64_t current_within = 0;
+  /// What follows the message that causes the run is kept when that is in so
+  /// many bytes at the end; the message itself is looked for in the whole log.
+  uint64_t later_within = 0;
 };
 
 /// Reads a part of the log as read_log does. Numbers count from the part;
@@ -66,6 +67,10 @@ public:
   /// it. The current message and what of the scope follows it come last.
   log_contents result() const;
 
+  /// Whether the result lacks what follows the current message, which is too
+  /// far back.
+  bool lacks_later() const { return current_seen_ && later_cut_; }
+
   /// The text that began the thread, when it was found.
   const std::optional<std::string>& root_text() const { return root_; }
 
@@ -76,6 +81,8 @@ private:
   bool matters(std::string_view body) const;
   bool only_marked_lines() const;
   bool seeks_current() const;
+  bool only_current_missing() const;
+  bool is_settled() const;
   void take_entry(log_entry entry);
   void pass_current(log_entry entry);
   void take_root(const log_record& record);
@@ -105,8 +112,8 @@ private:
   /// What will be `later_` once the current message is found.
   list pending_;
   bool current_seen_ = false;
-  /// It is not where it could be.
-  bool gave_up_ = false;
+  /// It is so far back that what follows it is not kept.
+  bool later_cut_ = false;
   bool watermark_seen_ = false;
   std::optional<int64_t> watermark_ms_;
   std::optional<std::string> root_;

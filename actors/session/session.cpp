@@ -18,6 +18,10 @@ namespace {
 
 namespace log = kit::log;
 
+/// What a session is, seen from inside: it also hears what became of messages
+/// that it offered to its runs.
+using full_session_actor = session_actor::extend_with<live_input_sink_actor>;
+
 /// Handlers:
 ///   (turn, turn_ticket)      => on_ticket
 ///   (stop, stop_turn)        => on_stop
@@ -25,12 +29,13 @@ namespace log = kit::log;
 ///   (renew)
 ///   (describe)               → session_snapshot => snapshot
 ///   (drain, drain_phase)     → ok => on_drain
+///   (settled, live_input_settled)   => input_settled
 ///
 /// The shell of session_core: carries its effects out, in order, and feeds what
 /// comes of them back. Child of its office; owns its runner and store.
 class session_state {
 public:
-  using pointer = session_actor::stateful_pointer<session_state>;
+  using pointer = full_session_actor::stateful_pointer<session_state>;
 
   static inline const char* name = "session";
 
@@ -53,7 +58,7 @@ public:
       [this](caf::scheduled_actor*, caf::down_msg& down) { on_down(down); });
   }
 
-  session_actor::behavior_type make_behavior() {
+  full_session_actor::behavior_type make_behavior() {
     return {
       [this](atom::turn, const turn_ticket& accepted) { on_ticket(accepted); },
       [this](atom::stop, const stop_turn& request) { on_stop(request); },
@@ -61,6 +66,9 @@ public:
       [this](atom::renew) { carry_out(core_->renew()); },
       [this](atom::describe) { return core_->snapshot(); },
       [this](atom::drain, drain_phase phase) { return on_drain(phase); },
+      [this](atom::settled, const live_input_settled& what) {
+        carry_out(core_->input_settled(what));
+      },
     };
   }
 
@@ -160,6 +168,16 @@ private:
         });
   }
 
+  void apply(effect::record_covered& item) {
+    kit::bounded_request(self_, args_.owner, limits::disk_timeout, atom::run_v,
+                         std::move(item.fact))
+      .then([](caf::ok_atom) {},
+            [this](caf::error& reason) {
+              log::warning(label_, "what a turn covers was not recorded: "
+                                     + sentence_of(reason));
+            });
+  }
+
   void apply(effect::retry_start&) {
     retry_timer_.arm(self_, limits::ledger_retry_delay,
                      [this] { carry_out(core_->retry_due()); });
@@ -195,12 +213,12 @@ private:
         });
   }
 
-  void apply(effect::abort_run&) {
+  void apply(effect::abort_run& item) {
     if (!runner_)
       return;
-    kit::urgent_send(self_, runner_, atom::abort_v);
+    kit::urgent_send(self_, runner_, atom::abort_v, item.reason);
     // The urgent one may overtake the run itself; this one cannot.
-    self_->send(runner_, atom::abort_v);
+    self_->send(runner_, atom::abort_v, std::move(item.reason));
   }
 
   void apply(effect::kill_runner&) {
@@ -331,20 +349,21 @@ private:
   void apply(effect::offer_input& item) {
     auto run = item.run;
     auto id = item.ticket.event.message_id;
-    // A turn of its own, when nobody can say what became of it.
-    live_input_result lost{live_input_state::requeue, "failed", {}};
+    // A turn of its own, when nobody can say whether it was taken.
+    contracts::live_input_offer lost{contracts::live_input_refusal::inactive};
     if (!runner_) {
-      carry_out(core_->input_settled(run, id, lost));
+      carry_out(core_->input_answered(run, id, lost));
       return;
     }
-    kit::bounded_request(self_, runner_, limits::run_timeout, atom::offer_v,
-                         std::move(item.ticket))
+    kit::bounded_request(self_, runner_, limits::mailbox_timeout, atom::offer_v,
+                         run, std::move(item.ticket),
+                         live_input_sink_actor{self_})
       .then(
-        [this, run, id](const live_input_result& result) {
-          carry_out(core_->input_settled(run, id, result));
+        [this, run, id](const contracts::live_input_offer& offer) {
+          carry_out(core_->input_answered(run, id, offer));
         },
         [this, run, id, lost](caf::error&) {
-          carry_out(core_->input_settled(run, id, lost));
+          carry_out(core_->input_answered(run, id, lost));
         });
   }
 
@@ -453,7 +472,7 @@ private:
 
 session_actor spawn_session(caf::actor_system& system, session_deps deps,
                             session_args args) {
-  return kit::spawn_stateful<session_actor, session_state>(
+  return kit::spawn_stateful<full_session_actor, session_state>(
     system, std::move(deps), std::move(args));
 }
 

@@ -71,7 +71,7 @@ session_effects session_core::ticket(turn_ticket accepted, int64_t now_ms) {
     return out;
   if (contains(early_stops_, id)) {
     std::erase(early_stops_, id);
-    close_in_place(out, event, event.target);
+    close_in_place(out, event, event.target, user_reason());
     return out;
   }
   // A message that can start at once does not wait, so no bound applies to it.
@@ -81,19 +81,19 @@ session_effects session_core::ticket(turn_ticket accepted, int64_t now_ms) {
     refuse(out, event, true, wording::refused, now_ms);
     return out;
   }
-  if (waits && waiting_count() >= rules_.cap) {
-    if (!joins_full_queue(accepted)) {
-      refuse(out, event, event.origin == turn_origin::event, wording::refused,
-             now_ms);
-      return out;
-    }
-    overflowed_ = true;
+  // What nobody knows the rules for yet is judged when they are known.
+  if (waits && (rules_seen_ || !current_)
+      && overflows(accepted, waiting_count())) {
+    refuse(out, event, event.origin == turn_origin::event, wording::refused,
+           now_ms);
+    return out;
   }
   slot place;
   place.ticket = std::move(accepted);
   if (current_) {
     place.at = slot::step::fresh;
     place.late = current_->recorded;
+    place.judged = rules_seen_;
     out.push_back(effect::read_rules{});
   }
   waiting_.push_back(std::move(place));
@@ -123,9 +123,10 @@ session_effects session_core::run_named(std::string run) {
 }
 
 session_effects session_core::retry_due() {
-  if (phase_ != session_phase::materialising || current_->recorded
-      || current_->run.empty())
+  if (phase_ != session_phase::materialising || current_->recorded)
     return {};
+  if (current_->run.empty())
+    return {effect::name_run{}};
   const auto& turn = *current_;
   return {effect::record_start{{session_key_, turn.ticket.event.message_id,
                                 turn.run, turn.ticket.attempt}}};
@@ -136,6 +137,8 @@ session_effects session_core::start_recorded(const std::string& run) {
   if (!is_current(run) || phase_ != session_phase::materialising)
     return out;
   current_->recorded = true;
+  for (const auto& event : current_->ticket.collected)
+    cover(out, event.message_id);
   if (!closing_)
     launch(out);
   return out;
@@ -224,11 +227,13 @@ session_effects session_core::stop(const stop_turn& request) {
           || std::any_of(waiting_.begin(), waiting_.end(), read))) {
     const auto& event = current_->ticket.event;
     auto target = request.target.empty() ? event.target : request.target;
+    auto reason = request.reason.message.empty() ? user_reason()
+                                                 : request.reason;
     if (phase_ == session_phase::running) {
-      begin_stop(out, stop_cause::user, target);
+      begin_stop(out, stop_cause::user, std::move(reason), target);
     } else if (phase_ == session_phase::materialising) {
-      close_collected(out, "stopped", true);
-      close_in_place(out, event, target);
+      close_collected(out, "stopped", true, reason);
+      close_in_place(out, event, target, reason);
       current_.reset();
       rest(out);
     }
@@ -241,7 +246,9 @@ session_effects session_core::stop(const stop_turn& request) {
   if (waiting != waiting_.end()) {
     auto event = std::move(waiting->ticket.event);
     waiting_.erase(waiting);
-    close_in_place(out, event, request.target);
+    close_in_place(out, event, request.target,
+                   request.reason.message.empty() ? user_reason()
+                                                  : request.reason);
     return out;
   }
   if (!id.empty() && !contains(ended_, id)) {
@@ -256,12 +263,19 @@ session_effects session_core::stop(const stop_turn& request) {
   return out;
 }
 
+contracts::cancel_reason session_core::user_reason() const {
+  auto reason = contracts::channel_user_cancel(to_string(place_.platform));
+  return reason ? *reason : contracts::cancel_reason{};
+}
+
 void session_core::begin_stop(session_effects& out, stop_cause cause,
+                              contracts::cancel_reason reason,
                               const json_text& target) {
   auto& turn = *current_;
   phase_ = session_phase::stopping;
   turn.cause = cause;
-  out.push_back(effect::abort_run{});
+  turn.reason = std::move(reason);
+  out.push_back(effect::abort_run{turn.reason});
   out.push_back(effect::arm_settle{});
   if (cause != stop_cause::user)
     return;
@@ -281,15 +295,16 @@ session_effects session_core::settle_timeout(int64_t now_ms) {
   kill(out);
   out.push_back(effect::count_loss{"it did not settle after an abort"});
   conclude(out, false, {});
-  end_turn(out, false, now_ms);
+  end_turn(out, now_ms);
   return out;
 }
 
 void session_core::close_in_place(session_effects& out,
                                   const conversation_event& event,
-                                  const json_text& target) {
+                                  const json_text& target,
+                                  const contracts::cancel_reason& reason) {
   remember(ended_, event.message_id);
-  out.push_back(effect::record_dead{dead(event, "stopped", true)});
+  out.push_back(effect::record_dead{dead(event, "stopped", true, reason)});
   say(out, notice_post(event, {}, target, wording::stopped));
 }
 
@@ -338,12 +353,13 @@ session_effects session_core::reset() {
     return out;
   switch (phase_) {
   case session_phase::running:
-    begin_stop(out, stop_cause::user, current_->ticket.event.target);
+    begin_stop(out, stop_cause::user, user_reason(),
+               current_->ticket.event.target);
     break;
   case session_phase::materialising: {
     auto event = std::move(current_->ticket.event);
     requeue_collected();
-    close_in_place(out, event, event.target);
+    close_in_place(out, event, event.target, user_reason());
     current_.reset();
     rest(out);
     break;
@@ -385,7 +401,7 @@ session_effects session_core::settled(const std::string& run,
   if (!is_current(run) || !is_active())
     return out;
   conclude(out, result.produced, wording::interrupted);
-  end_turn(out, result.produced, now_ms);
+  end_turn(out, now_ms);
   return out;
 }
 
@@ -395,6 +411,17 @@ session_effects session_core::run_failed(const std::string& run, errc why,
   session_effects out;
   if (!is_current(run) || !is_active())
     return out;
+  auto woken = current_->ticket.event.origin == turn_origin::action
+               && current_->cause == stop_cause::none;
+  if (why == errc::disk && woken && phase_ == session_phase::running) {
+    // Nobody can send a wake again: it waits until the disk takes it.
+    settle_slots(out);
+    phase_ = session_phase::materialising;
+    current_->recorded = false;
+    current_->run.clear();
+    out.push_back(effect::retry_start{});
+    return out;
+  }
   if (why == errc::disk) {
     conclude(out, false, wording::unrecorded);
   } else {
@@ -403,7 +430,7 @@ session_effects session_core::run_failed(const std::string& run, errc why,
     out.push_back(effect::count_loss{sentence});
     conclude(out, false, wording::interrupted);
   }
-  end_turn(out, false, now_ms);
+  end_turn(out, now_ms);
   return out;
 }
 
@@ -419,7 +446,7 @@ session_effects session_core::runner_down(const std::string& why,
   if (is_active()) {
     conclude(out, false, wording::interrupted);
     out.push_back(effect::close_store{});
-    end_turn(out, false, now_ms);
+    end_turn(out, now_ms);
     return out;
   }
   out.push_back(effect::cancel_idle{});
@@ -449,17 +476,16 @@ void session_core::conclude(session_effects& out, bool produced,
   switch (current_->cause) {
   case stop_cause::user:
     // Even an answer that was produced meanwhile stays unsaid.
-    if (is_stopped_by_user())
-      close_collected(out, "stopped", true);
-    out.push_back(effect::record_dead{dead(event, "stopped", true)});
+    out.push_back(
+      effect::record_dead{dead(event, "stopped", true, current_->reason)});
     out.push_back(effect::drop_output{current_->run});
     say_stopped(out);
     return;
   case stop_cause::superseded:
     if (produced)
       return;
-    close_collected(out, "superseded", false);
-    out.push_back(effect::record_dead{dead(event, "superseded", false)});
+    out.push_back(
+      effect::record_dead{dead(event, "superseded", false, current_->reason)});
     out.push_back(effect::drop_output{current_->run});
     return;
   case stop_cause::shutdown:
@@ -475,15 +501,13 @@ void session_core::conclude(session_effects& out, bool produced,
   }
 }
 
-void session_core::end_turn(session_effects& out, bool produced,
-                            int64_t now_ms) {
+void session_core::end_turn(session_effects& out, int64_t now_ms) {
   if (phase_ == session_phase::stopping)
     out.push_back(effect::cancel_settle{});
-  settle_slots(out, produced);
-  // Without an answer they have to wait again, unless they are closed.
-  if (produced)
-    current_->ticket.collected.clear();
-  requeue_collected();
+  settle_slots(out);
+  // What the turn has collected ends with it.
+  for (const auto& event : current_->ticket.collected)
+    remember(ended_, event.message_id);
   remember(ended_, current_->ticket.event.message_id);
   current_.reset();
   last_access_ms_ = now_ms;
@@ -517,7 +541,8 @@ session_effects session_core::drain(drain_phase phase) {
   if (*drain_ == drain_phase::hold)
     return out;
   if (phase_ == session_phase::running) {
-    begin_stop(out, stop_cause::shutdown, {});
+    begin_stop(out, stop_cause::shutdown, {"The node is ending.", caf::none},
+               {});
   } else if (phase_ == session_phase::materialising) {
     requeue_collected();
     current_.reset();
@@ -553,9 +578,10 @@ bool session_core::is_active() const {
   return phase_ == session_phase::running || phase_ == session_phase::stopping;
 }
 
-turn_dead session_core::dead(const conversation_event& event, const char* why,
-                             bool told) const {
-  return {session_key_, event.message_id, why, told};
+turn_dead session_core::dead(
+  const conversation_event& event, const char* why, bool told,
+  caf::optional<contracts::cancel_reason> cancelled) const {
+  return {session_key_, event.message_id, why, told, std::move(cancelled)};
 }
 
 outbound session_core::notice_post(const conversation_event& event,

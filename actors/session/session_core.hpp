@@ -39,6 +39,11 @@ struct name_run {};
 struct record_start {
   turn_started fact;
 };
+/// Have the owner write that a message is part of the turn that runs: from then
+/// on it ends with that turn, however that ends.
+struct record_covered {
+  turn_started fact;
+};
 /// Call retry_due after limits::ledger_retry_delay.
 struct retry_start {};
 /// Make the store and the runner if there are none.
@@ -47,7 +52,9 @@ struct open_runner {};
 struct start_run {
   run_request request;
 };
-struct abort_run {};
+struct abort_run {
+  contracts::cancel_reason reason;
+};
 /// End the runner at once, close the store; answer with released.
 struct kill_runner {};
 /// End the runner in order, close the store; answer with released.
@@ -80,7 +87,8 @@ struct cancel_idle {};
 /// Ask the settings for the rules of the queue; answer with rules_known or
 /// rules_unknown.
 struct read_rules {};
-/// Offer a waiting message to the running turn; answer with input_settled.
+/// Offer a waiting message to the running turn; answer with input_answered and,
+/// when it was taken, later with input_settled.
 struct offer_input {
   std::string run;
   turn_ticket ticket;
@@ -93,7 +101,8 @@ struct count_loss {
 } // namespace effect
 
 using session_effect =
-  std::variant<effect::name_run, effect::record_start, effect::retry_start,
+  std::variant<effect::name_run, effect::record_start, effect::record_covered,
+               effect::retry_start,
                effect::open_runner, effect::start_run, effect::abort_run,
                effect::kill_runner, effect::dispose_runner, effect::close_store,
                effect::reset_store, effect::record_dead, effect::drop_output,
@@ -188,10 +197,12 @@ public:
   session_effects rules_known(const queue_rules& rules, int64_t now_ms);
   /// The settings did not say: the last rules hold.
   session_effects rules_unknown(int64_t now_ms);
-  /// What became of a message that a run was offered.
-  session_effects input_settled(const std::string& run,
-                                const std::string& message_id,
-                                const live_input_result& result);
+  /// Whether a run has taken a message that it was offered.
+  session_effects input_answered(const std::string& run,
+                                 const std::string& message_id,
+                                 const contracts::live_input_offer& offer);
+  /// What became of a message that it had taken.
+  session_effects input_settled(const live_input_settled& what);
   session_effects drain(drain_phase phase);
   /// Whether a shutdown phase is reached.
   bool holds(drain_phase phase) const;
@@ -216,6 +227,7 @@ private:
     /// The owner has written `running`.
     bool recorded = false;
     stop_cause cause = stop_cause::none;
+    contracts::cancel_reason reason;
     /// The "Stopping…" of this turn.
     uint64_t notice = 0;
   };
@@ -246,22 +258,30 @@ private:
     /// It came after the ledger had the running turn: only then it counts as
     /// steered there.
     bool late = false;
+    /// There is room for it.
+    bool judged = false;
   };
 
   static void remember(std::deque<std::string>& list, const std::string& id);
   /// Whether a message that finds the queue full may wait for a collected turn.
-  bool joins_full_queue(const turn_ticket& accepted) const;
+  bool joins_full_queue(const turn_ticket& accepted, size_t waiting) const;
+  /// Whether there is no room for a message behind so many.
+  bool overflows(const turn_ticket& accepted, size_t waiting);
   void start_next(session_effects& out);
   /// Takes what waits into the turn that begins, as the rules say.
   void collect();
   void decide(session_effects& out, int64_t now_ms);
+  static bool waits_for_turn(const slot& place);
   void supersede(session_effects& out);
   /// Whether the running turn is being ended for good, by its user.
   bool is_stopped_by_user() const;
   /// Ends what the running turn was offered.
-  void settle_slots(session_effects& out, bool produced);
+  void settle_slots(session_effects& out);
+  /// Has the owner write that a message is part of the running turn.
+  void cover(session_effects& out, const std::string& message_id) const;
   /// Closes messages that the current turn has collected …
-  void close_collected(session_effects& out, const char* why, bool told);
+  void close_collected(session_effects& out, const char* why, bool told,
+                       const contracts::cancel_reason& reason);
   /// … or has them wait again.
   void requeue_collected();
   void launch(session_effects& out);
@@ -271,13 +291,16 @@ private:
   void renew_file(session_effects& out);
   void kill(session_effects& out);
   void begin_stop(session_effects& out, stop_cause cause,
-                  const json_text& target);
+                  contracts::cancel_reason reason, const json_text& target);
+  /// Why a user ended a turn here.
+  contracts::cancel_reason user_reason() const;
   /// Closes the books of the current turn as its end requires.
   void conclude(session_effects& out, bool produced,
                 const std::string& sentence);
-  void end_turn(session_effects& out, bool produced, int64_t now_ms);
+  void end_turn(session_effects& out, int64_t now_ms);
   void close_in_place(session_effects& out, const conversation_event& event,
-                      const json_text& target);
+                      const json_text& target,
+                      const contracts::cancel_reason& reason);
   void refuse(session_effects& out, const conversation_event& event,
               bool quietly, const char* sentence, int64_t now_ms);
   void say_stopped(session_effects& out);
@@ -287,8 +310,9 @@ private:
   size_t waiting_events() const;
   /// Messages that need a turn of their own, as far as is known.
   size_t waiting_count() const;
-  turn_dead dead(const conversation_event& event, const char* why,
-                 bool told) const;
+  turn_dead
+  dead(const conversation_event& event, const char* why, bool told,
+       caf::optional<contracts::cancel_reason> cancelled = caf::none) const;
   outbound notice_post(const conversation_event& event, const std::string& run,
                        const json_text& target, std::string text) const;
 
@@ -306,6 +330,8 @@ private:
   /// A fresh file is wanted as soon as runner and store are gone.
   bool reset_wanted_ = false;
   queue_rules rules_;
+  /// The settings have said what holds.
+  bool rules_seen_ = false;
   /// The queue ran over: the next turn takes what it can.
   bool overflowed_ = false;
   std::optional<int64_t> last_refusal_ms_;

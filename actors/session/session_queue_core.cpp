@@ -31,6 +31,10 @@ bool is_steerable(const turn_ticket& ticket) {
               <= limits::live_input_chars;
 }
 
+contracts::cancel_reason superseding() {
+  return {"A newer message took its place.", caf::none};
+}
+
 } // namespace
 
 void session_core::remember(std::deque<std::string>& list,
@@ -42,9 +46,21 @@ void session_core::remember(std::deque<std::string>& list,
 
 // -- the queue ----------------------------------------------------------------
 
-bool session_core::joins_full_queue(const turn_ticket& accepted) const {
+bool session_core::joins_full_queue(const turn_ticket& accepted,
+                                    size_t waiting) const {
   return rules_.overflow == queue_overflow::collect && is_collectable(accepted)
-         && waiting_count() < rules_.cap + collected_messages;
+         && waiting < rules_.cap + collected_messages;
+}
+
+bool session_core::overflows(const turn_ticket& accepted, size_t waiting) {
+  // The host's own wakes hold a slot: their sender bounds them, and the model
+  // would never hear of what has ended.
+  if (accepted.event.origin == turn_origin::action || waiting < rules_.cap)
+    return false;
+  if (!joins_full_queue(accepted, waiting))
+    return true;
+  overflowed_ = true;
+  return false;
 }
 
 void session_core::collect() {
@@ -56,6 +72,9 @@ void session_core::collect() {
   auto bytes = ticket.event.text.size();
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     if (!is_collectable(next->ticket)) {
+      // What a person said later must not overtake what they said before.
+      if (next->ticket.event.origin == turn_origin::user)
+        break;
       ++next;
       continue;
     }
@@ -99,6 +118,7 @@ size_t session_core::waiting_count() const {
 session_effects session_core::rules_known(const queue_rules& rules,
                                           int64_t now_ms) {
   rules_ = rules;
+  rules_seen_ = true;
   return rules_unknown(now_ms);
 }
 
@@ -110,18 +130,39 @@ session_effects session_core::rules_unknown(int64_t now_ms) {
 
 // -- messages for the running turn --------------------------------------------
 
+bool session_core::waits_for_turn(const slot& place) {
+  return place.at == slot::step::waiting
+         && place.ticket.event.origin == turn_origin::user;
+}
+
 /// What fresh messages do to the running turn, in their order (decision A8).
 void session_core::decide(session_effects& out, int64_t now_ms) {
   auto interrupts = false;
+  // Messages that were judged before, or find room now.
+  size_t room_taken = 0;
+  // A message of a person waits for a turn of its own: later ones wait behind
+  // it.
+  auto queue_formed = false;
   for (auto place = waiting_.begin(); place != waiting_.end();) {
     if (place->at != slot::step::fresh) {
+      room_taken += place->at != slot::step::applied;
+      queue_formed = queue_formed || waits_for_turn(*place);
       ++place;
       continue;
     }
     const auto& event = place->ticket.event;
-    auto by_rule = !drain_
-                   && (event.origin == turn_origin::user
-                       || rules_.mode == queue_mode::steer);
+    if (!std::exchange(place->judged, true)
+        && overflows(place->ticket, room_taken)) {
+      refuse(out, event, event.origin == turn_origin::event, wording::refused,
+             now_ms);
+      place = waiting_.erase(place);
+      continue;
+    }
+    ++room_taken;
+    // The end of a job is offered whatever the mode (agent contracts, rule 75).
+    auto always =
+      place->ticket.offer || event.origin == turn_origin::action;
+    auto by_rule = !drain_ && event.origin == turn_origin::user;
     auto mode = by_rule ? rules_.mode : queue_mode::follow_up;
     if (mode == queue_mode::reject) {
       refuse(out, event, false, wording::busy, now_ms);
@@ -129,7 +170,9 @@ void session_core::decide(session_effects& out, int64_t now_ms) {
       continue;
     }
     auto offered =
-      mode == queue_mode::steer && place->late && is_steerable(place->ticket);
+      (mode == queue_mode::steer || (always && !drain_)) && place->late
+      && is_steerable(place->ticket)
+      && (!queue_formed || event.origin == turn_origin::action);
     // A turn that begins at any moment is offered it then.
     if (offered && phase_ == session_phase::materialising) {
       ++place;
@@ -141,6 +184,7 @@ void session_core::decide(session_effects& out, int64_t now_ms) {
       place->at = slot::step::offered;
       out.push_back(effect::offer_input{current_->run, place->ticket});
     }
+    queue_formed = queue_formed || waits_for_turn(*place);
     ++place;
   }
   if (interrupts)
@@ -149,35 +193,49 @@ void session_core::decide(session_effects& out, int64_t now_ms) {
 
 void session_core::supersede(session_effects& out) {
   if (phase_ == session_phase::running) {
-    begin_stop(out, stop_cause::superseded, {});
+    begin_stop(out, stop_cause::superseded, superseding(), {});
   } else if (phase_ == session_phase::materialising) {
     const auto& event = current_->ticket.event;
-    close_collected(out, "superseded", false);
+    close_collected(out, "superseded", false, superseding());
     remember(ended_, event.message_id);
-    out.push_back(effect::record_dead{dead(event, "superseded", false)});
+    out.push_back(
+      effect::record_dead{dead(event, "superseded", false, superseding())});
     current_.reset();
     rest(out);
   }
 }
 
-session_effects session_core::input_settled(const std::string& run,
-                                            const std::string& message_id,
-                                            const live_input_result& result) {
+session_effects
+session_core::input_answered(const std::string& run,
+                             const std::string& message_id,
+                             const contracts::live_input_offer& offer) {
+  if (!offer.unavailable)
+    return {};
+  // It needs a turn of its own.
+  live_input_settled back;
+  back.run = run;
+  back.id = message_id;
+  return input_settled(back);
+}
+
+session_effects session_core::input_settled(const live_input_settled& what) {
+  using contracts::live_input_outcome;
   session_effects out;
   auto place =
     std::find_if(waiting_.begin(), waiting_.end(), [&](const slot& other) {
       return other.at == slot::step::offered
-             && other.ticket.event.message_id == message_id;
+             && other.ticket.event.message_id == what.id;
     });
-  if (!is_current(run) || place == waiting_.end())
+  if (!is_current(what.run) || place == waiting_.end())
     return out;
-  if (result.state == live_input_state::applied) {
+  if (what.settlement.outcome == live_input_outcome::applied) {
     place->at = slot::step::applied;
-  } else if (result.state == live_input_state::discarded
+    cover(out, what.id);
+  } else if (what.settlement.outcome == live_input_outcome::discarded
              && is_stopped_by_user()) {
-    remember(ended_, message_id);
-    out.push_back(
-      effect::record_dead{dead(place->ticket.event, "stopped", true)});
+    remember(ended_, what.id);
+    out.push_back(effect::record_dead{
+      dead(place->ticket.event, "stopped", true, current_->reason)});
     waiting_.erase(place);
   } else {
     place->at = slot::step::waiting;
@@ -190,30 +248,40 @@ bool session_core::is_stopped_by_user() const {
   return current_->cause == stop_cause::user && !reset_wanted_;
 }
 
-void session_core::settle_slots(session_effects& out, bool produced) {
+// What the turn has read is part of it, and the owner knows: it ends as the turn
+// does, and never has one of its own.
+void session_core::settle_slots(session_effects& out) {
   auto stopped = is_stopped_by_user();
   for (auto place = waiting_.begin(); place != waiting_.end();) {
     auto read = place->at == slot::step::applied;
-    auto held = read || place->at == slot::step::offered;
-    auto covered = read && produced && !stopped;
-    if (!covered && !(held && stopped)) {
-      place->at = slot::step::waiting;
+    auto held = place->at == slot::step::offered;
+    if (!read && !(held && stopped)) {
+      if (held)
+        place->at = slot::step::waiting;
       ++place;
       continue;
     }
     const auto& event = place->ticket.event;
     remember(ended_, event.message_id);
-    if (stopped)
-      out.push_back(effect::record_dead{dead(event, "stopped", true)});
+    if (!read)
+      out.push_back(
+        effect::record_dead{dead(event, "stopped", true, current_->reason)});
     place = waiting_.erase(place);
   }
 }
 
+void session_core::cover(session_effects& out,
+                         const std::string& message_id) const {
+  out.push_back(effect::record_covered{
+    {session_key_, message_id, current_->run, current_->ticket.attempt}});
+}
+
 void session_core::close_collected(session_effects& out, const char* why,
-                                   bool told) {
+                                   bool told,
+                                   const contracts::cancel_reason& reason) {
   for (const auto& event : std::exchange(current_->ticket.collected, {})) {
     remember(ended_, event.message_id);
-    out.push_back(effect::record_dead{dead(event, why, told)});
+    out.push_back(effect::record_dead{dead(event, why, told, reason)});
   }
 }
 

@@ -212,6 +212,7 @@ session_store_state::locate(const std::string& message_id) {
         if (in_memory_)
           return answer({});
         find_file(
+          false,
           [this, message_id, answer, fail](candidate found) {
             auto opened = session_tree::open(std::move(found.text), origin(),
                                              session_tree::mode::tolerant);
@@ -284,6 +285,15 @@ session_header session_store_state::new_header(lineage from) const {
   result.cwd = services_.cwd ? services_.cwd(place_) : place_.dir;
   result.parent_session = std::move(from.path);
   result.parent_session_id = std::move(from.id);
+  return result;
+}
+
+session_store_state::candidate
+session_store_state::main_place(const session_header& header) const {
+  candidate result;
+  auto made = text::parse_iso(header.timestamp);
+  result.name =
+    main_file_name(made.value_or(services_.wall->now_ms()), header.id);
   return result;
 }
 

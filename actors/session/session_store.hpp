@@ -4,6 +4,7 @@
 #include "messages/interfaces/factories.hpp"
 #include "messages/interfaces/files.hpp"
 #include "messages/interfaces/journal.hpp"
+#include "messages/interfaces/office.hpp"
 #include "messages/ports/entropy.hpp"
 #include "messages/ports/wall_clock.hpp"
 
@@ -23,6 +24,9 @@ struct store_services {
   /// Directory of an office as the tools of a run see it; goes into the headers
   /// of new session files. Empty: the host directory.
   std::function<std::string(const office&)> cwd;
+  /// Makes the directory of an office again that somebody deleted. Null: a
+  /// store makes it with its own.
+  registry_actor registry;
   /// Who writes to which file. Null: nobody looks.
   session_writers_actor writers;
 };

@@ -105,8 +105,6 @@ std::vector<std::string> parent_names(const std::vector<std::string>& names) {
   std::copy_if(names.begin(), names.end(), std::back_inserter(result),
                is_main_file_name);
   std::sort(result.begin(), result.end(), std::greater<>{});
-  if (result.size() > limits::session_parents_read)
-    result.resize(limits::session_parents_read);
   return result;
 }
 

@@ -61,9 +61,8 @@ struct parent_candidate {
 /// Time of the root of a thread whose suffix is a decimal number of seconds.
 std::optional<int64_t> thread_time(std::string_view suffix);
 
-/// Names of top-level files whose headers are looked at for a thread's parent:
-/// the newest limits::session_parents_read by name, newest first. Names only
-/// choose what is read; what is chosen by its header alone.
+/// Names of the top-level files among those of a directory, newest first by
+/// name: a thread's parent is one of them, chosen by its header alone.
 std::vector<std::string> parent_names(const std::vector<std::string>& names);
 
 /// The later one of two possible parents of a thread that began at an instant;

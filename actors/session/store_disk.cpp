@@ -198,10 +198,54 @@ void session_store_state::list_sessions(with<std::vector<std::string>> next,
 
 void session_store_state::make_directory(const std::string& path, step next,
                                          failure fail) {
-  auto make = job(file_op::ensure_directory, path);
-  make.mode = 0700;
-  file_request(
-    std::move(make), [next](const file_outcome&) { next(); }, std::move(fail));
+  auto make = [this, path, next, fail] {
+    auto wanted = job(file_op::ensure_directory, path);
+    wanted.mode = 0700;
+    file_request(
+      std::move(wanted), [next](const file_outcome&) { next(); }, fail);
+  };
+  if (!services_.registry)
+    return make();
+  kit::bounded_request(self_, services_.registry, limits::disk_timeout,
+                       atom::ensure_v, place_.address)
+    .then([make](const office&) { make(); },
+          [fail](const caf::error& reason) { fail(unwritable(reason)); });
+}
+
+void session_store_state::clear_pointer(step next, failure fail) {
+  auto link = std::string{pointer_name};
+  auto move_away = [this, link, next, fail] {
+    auto archive = std::string{archive_name};
+    auto target =
+      archive + "/" + torn_file_name(services_.wall->now_ms(), link);
+    make_directory(
+      "sessions/" + archive,
+      [this, link, target, next, fail] {
+        rename_file(link, target, next, fail);
+      },
+      fail);
+  };
+  stat_file(
+    link,
+    [this, link, move_away, next, fail](const candidate& found) {
+      switch (found.kind) {
+      case file_kind::absent:
+      case file_kind::regular:
+        return next();
+      case file_kind::symlink:
+        warn("The pointer " + path_of(link)
+             + " is a symbolic link; it is removed.");
+        return file_request(
+          job(file_op::remove, in_sessions(link)),
+          [next](const file_outcome&) { next(); }, fail);
+      case file_kind::directory:
+      case file_kind::other:
+        warn("The pointer " + path_of(link)
+             + " is no file; it is moved to the archive.");
+        return move_away();
+      }
+    },
+    fail);
 }
 
 void session_store_state::write_file(const std::string& file, std::string bytes,

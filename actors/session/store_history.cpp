@@ -35,7 +35,7 @@ scan_wish session_store_state::wish(scan_wish::purpose why,
   result.scope = scope(current);
   result.reach = reach_;
   result.now_ms = services_.wall->now_ms();
-  result.current_within = why == scan_wish::purpose::bootstrap
+  result.later_within = why == scan_wish::purpose::bootstrap
                             ? limits::history_bootstrap_bytes
                             : limits::history_sync_bytes;
   return result;
@@ -102,6 +102,12 @@ void session_store_state::sync_from_tail(const file_outcome& found,
       root_sought_ = true;
       auto reached = reading.reached;
       reached.open = from_current(reading.log, current);
+      if (auto watermark = facts_of(*tree_).watermark)
+        reached.mark = record_of(reading.log, *watermark);
+      // What follows a message from long ago was not kept: the next sync reads
+      // from the end again.
+      if (reading.scan.lacks_later())
+        reached = {};
       learn(reading.log, std::move(reached), current, next, fail);
     },
     fail);
@@ -125,6 +131,8 @@ void session_store_state::sync_from_cursor(const file_outcome& found,
         root_text_ = root->text;
     reached.open = from_current(log, current);
     drop_known(log, current, tree_->handled_messages(limits::handled_messages));
+    if (cursor_->mark && has_news(log, current))
+      put_first(log, *cursor_->mark);
     learn(std::move(log), std::move(reached), current, next, fail);
   };
   auto begin = read_begin(*cursor_);
@@ -137,10 +145,16 @@ void session_store_state::learn(log_contents log, log_cursor reached,
   history_batch batch;
   if (has_news(log, current))
     batch = plan_sync(log, *tree_, scope(current), reach_, clock());
+  auto taken = batch.messages > 0;
   append_entries(
     batch.entries,
-    [this, reached = std::move(reached), next](std::vector<std::string>) {
-      cursor_ = reached;
+    [this, reached = std::move(reached), log = std::move(log), taken,
+     next](std::vector<std::string>) mutable {
+      auto watermark = taken ? facts_of(*tree_).watermark : std::nullopt;
+      if (watermark)
+        if (auto found = record_of(log, *watermark))
+          reached.mark = std::move(found);
+      cursor_ = std::move(reached);
       next();
     },
     std::move(fail));

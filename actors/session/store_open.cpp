@@ -15,6 +15,7 @@ void session_store_state::ensure_open(const std::string& current, step next,
                              "file name."));
   auto from_disk = [this, current, next, fail] {
     find_file(
+      true,
       [this, current, next, fail](candidate found) {
         open_found(std::move(found), current, next, fail);
       },
@@ -45,15 +46,16 @@ void session_store_state::open_in_memory(step next) {
   next();
 }
 
-void session_store_state::find_file(with<candidate> next, failure fail) {
-  auto examine = [this, next, fail](const std::string& file) {
+void session_store_state::find_file(bool mends, with<candidate> next,
+                                    failure fail) {
+  auto examine = [this, mends, next, fail](const std::string& file) {
     stat_file(
       file,
-      [this, next, fail](candidate found) {
+      [this, mends, next, fail](candidate found) {
         // The pointer may name anything; only a plain file counts.
         if (!suffix_ && found.kind != file_kind::regular)
           return next({found.name, file_kind::absent, 0, 0, 0, 0, 0, {}});
-        if (suffix_ && found.kind == file_kind::absent)
+        if (suffix_ && found.kind == file_kind::absent && mends)
           return finish_reset(next, fail);
         read_text(std::move(found), next, fail);
       },
@@ -125,8 +127,7 @@ void session_store_state::create(candidate found, const std::string& current,
                                  step next, failure fail) {
   if (!suffix_) {
     auto header = new_header({});
-    candidate place;
-    place.name = main_file_name(services_.wall->now_ms(), header.id);
+    auto place = main_place(header);
     return create_with(std::move(header), place, current, next, fail);
   }
   found.name = *thread_file_name(*suffix_);
@@ -190,7 +191,7 @@ void session_store_state::write_new(const candidate& place, std::string bytes,
     if (suffix_)
       seal(place.name, write, fail);
     else
-      write();
+      clear_pointer(write, fail);
   };
   make_directory("sessions", sealed, fail);
 }

@@ -14,8 +14,7 @@ void session_store_state::start_afresh(const session_open& request, step next,
   }
   if (!suffix_) {
     auto header = new_header({});
-    candidate place;
-    place.name = main_file_name(services_.wall->now_ms(), header.id);
+    auto place = main_place(header);
     return begin_reset_file(std::move(header), place, current, next, fail);
   }
   auto file = thread_file_name(*suffix_);
@@ -125,7 +124,13 @@ void session_store_state::replace_thread(const candidate& old,
   // which the next open puts in its place.
   auto waiting = std::string{archive_name} + "/" + next_file_name(*suffix_);
   auto arrive = [this, old, waiting, next, fail] {
-    rename_file(waiting, old.name, next, fail);
+    rename_file(waiting, old.name, next, [this, old, fail](caf::error reason) {
+      // A rename replaces nothing: the place was taken while it was free.
+      if (code_of(reason) == errc::denied)
+        fail(foreign_change(old.name, "another file appeared in its place"));
+      else
+        fail(std::move(reason));
+    });
   };
   auto leave = [this, old, arrive, fail](const std::string& target) {
     check_unchanged(

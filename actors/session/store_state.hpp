@@ -102,7 +102,9 @@ private:
   void open_found(candidate found, const std::string& current, step next,
                   failure fail);
   void open_in_memory(step next);
-  void find_file(with<candidate> next, failure fail);
+  /// @param mends ends the reset of a thread that a crash interrupted; who only
+  ///        looks changes nothing
+  void find_file(bool mends, with<candidate> next, failure fail);
   /// Begins a session from the chat log.
   /// @param found what is in the place of a thread's file: nothing, or a blank
   /// file
@@ -176,7 +178,10 @@ private:
   log_contents parse_log(std::string_view part, uint64_t offset) const;
   void read_pointer(with<std::optional<std::string>> next, failure fail);
   void list_sessions(with<std::vector<std::string>> next, failure fail);
+  /// Makes a directory of the office, and the office by the registry.
   void make_directory(const std::string& path, step next, failure fail);
+  /// Moves away what stands in the place of the pointer and is no file.
+  void clear_pointer(step next, failure fail);
   void write_file(const std::string& file, std::string bytes, step next,
                   failure fail);
   void rename_file(const std::string& file, const std::string& target,
@@ -215,6 +220,8 @@ private:
   /// A path of the office as jobs name it.
   std::string below_root(const std::string& path) const;
   session_header new_header(lineage from) const;
+  /// Where a new top-level session goes: its name has the time of its header.
+  candidate main_place(const session_header& header) const;
   session_context context();
   history_scope scope(const std::string& current) const;
   history_clock clock() const;

@@ -58,6 +58,7 @@ void session_store_state::register_thread(with<std::string> next,
                              "The thread id of the session key cannot be a "
                              "file name."));
   find_file(
+    true,
     [this, name = *file, next, fail](candidate found) {
       auto path = path_of(name);
       if (found.kind != file_kind::absent && found.kind != file_kind::regular)
@@ -129,7 +130,14 @@ void session_store_state::finish_reset(with<candidate> next, failure fail) {
       }
       warn("The reset of " + path_of(file)
            + " was interrupted; it is finished now.");
-      rename_file(waiting, file, examine, fail);
+      rename_file(waiting, file, examine,
+                  [examine, fail](caf::error reason) {
+                    // Somebody put a file there: that is the session now.
+                    if (code_of(reason) == errc::denied)
+                      examine();
+                    else
+                      fail(std::move(reason));
+                  });
     },
     fail);
 }

@@ -393,13 +393,20 @@ struct settings_state {
       return answers.fail(next.answer,
                           make_failure(chosen.code, chosen.sentence));
     config::layered_settings layered{*settings.value(), &own};
-    auto caps = budget_of(layered);
-    if (caps.max_cost_micro > 0 && chosen.choice.model.rates.empty())
-      return answers.fail(
-        next.answer, make_failure(errc::bad_config, unknown_price(chosen)));
+    auto caps = budget_of(layered, "budget.run.");
+    auto event_caps = budget_of(layered, "budget.event.");
+    // A cap on what is not known would hold nothing (decision B37).
+    if (chosen.choice.model.rates.empty())
+      for (const auto& [budget, path] :
+           {std::pair{&caps, "budget.run."}, {&event_caps, "budget.event."}})
+        if (budget->max_cost_micro > 0)
+          return answers.fail(next.answer,
+                              make_failure(errc::bad_config,
+                                           unknown_price(chosen, path)));
     auto door = layered.effective_door();
     run_settings result;
     result.budget = caps;
+    result.event_budget = event_caps;
     result.history = history_of(layered);
     result.choice = std::move(chosen.choice);
     result.sandbox_network = layered.text("sandbox.network");
@@ -424,15 +431,16 @@ struct settings_state {
     return queue_mode::follow_up;
   }
 
-  /// Caps of an interactive run: only what somebody set.
-  static run_budget budget_of(const config::layered_settings& layered) {
+  /// Caps of a run: only what somebody set.
+  /// @param path of their section, with its dot
+  static run_budget budget_of(const config::layered_settings& layered,
+                              const std::string& path) {
     run_budget result;
-    result.max_tokens = layered.integer("budget.run.maxTokens").value_or(0);
+    result.max_tokens = layered.integer(path + "maxTokens").value_or(0);
     result.max_duration_ms =
-      layered.integer("budget.run.maxDurationMs").value_or(0);
-    result.max_llm_calls =
-      layered.integer("budget.run.maxLlmCalls").value_or(0);
-    if (auto dollars = layered.number("budget.run.maxCostUsd"))
+      layered.integer(path + "maxDurationMs").value_or(0);
+    result.max_llm_calls = layered.integer(path + "maxLlmCalls").value_or(0);
+    if (auto dollars = layered.number(path + "maxCostUsd"))
       result.max_cost_micro = config::micro_of(*dollars);
     return result;
   }
@@ -450,13 +458,13 @@ struct settings_state {
     return result;
   }
 
-  /// A cap on what is not known would hold nothing (decision B37).
-  static std::string unknown_price(const config::choice_result& chosen) {
+  static std::string unknown_price(const config::choice_result& chosen,
+                                   const std::string& path) {
     const auto& model = chosen.choice.model;
-    return "budget.run.maxCostUsd is set, but the price of the model "
+    return path + "maxCostUsd is set, but the price of the model "
            + model.provider + '/' + model.id
-           + " is not known. Name a model with a price, or limit "
-             "budget.run.maxTokens instead.";
+           + " is not known. Name a model with a price, or limit " + path
+           + "maxTokens instead.";
   }
 
   config::choice_result choose(const settings_document* own,

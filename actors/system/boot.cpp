@@ -10,8 +10,6 @@
 #include "config/os/system_clock.hpp"
 #include "config/os/system_entropy.hpp"
 
-#include <algorithm>
-
 namespace bureau::system {
 
 namespace {
@@ -102,7 +100,19 @@ std::string replay(boot_result& result) {
   const auto& boot = *result.config;
   auto& disk = *result.ports.disk;
   os::sweep_stale_temporaries(disk, boot.state_dir);
-  auto report = io::replay_journal(disk, boot.state_dir, boot.workspace_root);
+  // Before the frames go that say which offices were busy, the list does.
+  auto keep = [&](const std::vector<io::journal_path>& targets) -> caf::error {
+    std::vector<std::string> touched;
+    for (const auto& target : targets)
+      if (target.root == journal_root::state)
+        touched.push_back(target.path);
+    std::string fault;
+    offices::extend_open_list(disk, *result.ports.chance, boot.state_dir,
+                              touched, fault);
+    return fault.empty() ? caf::error{} : make_failure(errc::disk, fault);
+  };
+  auto report =
+    io::replay_journal(disk, boot.state_dir, boot.workspace_root, keep);
   if (report.failure)
     return sentence_of(report.failure);
   for (const auto& note : report.notes)
@@ -115,22 +125,15 @@ std::string replay(boot_result& result) {
   if (!open.warning.empty())
     log::warning("offices", open.warning);
   result.resume_keys = std::move(open.keys);
-  std::vector<std::string> touched;
-  for (const auto& target : report.touched)
-    if (target.root == journal_root::state)
-      touched.push_back(target.path);
-  for (auto& key : offices::keys_of_replayed(touched))
-    if (std::find(result.resume_keys.begin(), result.resume_keys.end(), key)
-        == result.resume_keys.end())
-      result.resume_keys.push_back(std::move(key));
   return {};
 }
 
 std::string migrate(boot_result& result) {
   const auto& boot = *result.config;
   std::vector<platform_id> enabled;
+  // One that is switched off may have owned directories (decision A28).
   for (const auto& platform : boot.platforms)
-    if (platform.enabled)
+    if (platform.enabled || platform.credentials)
       enabled.push_back(platform.id);
   offices::registry_ports ports{*result.ports.disk, *result.ports.chance,
                                 *result.ports.wall};

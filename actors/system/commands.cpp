@@ -2,13 +2,19 @@
 
 #include "actors/office/office_command.hpp"
 #include "actors/system/control_commands.hpp"
+#include "adapters/console/frame_reader_core.hpp"
 #include "config/boot_config.hpp"
+#include "config/config_view.hpp"
 #include "config/instance_lock.hpp"
 #include "config/os/machine.hpp"
 #include "config/os/posix_file_system.hpp"
 #include "config/os/system_clock.hpp"
 #include "config/os/system_entropy.hpp"
 
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 #include <cstdio>
 
 namespace bureau::system {
@@ -38,7 +44,9 @@ int office_command(const config::cli_plan& plan,
   auto claims = plan.office.action == config::office_action::claim;
   config::instance_lock lock;
   if (claims) {
-    // A running node owns the registry; it cannot be changed beside it.
+    // A running node owns the registry: it is asked (decision B12).
+    if (config::find_lock_holder(disk, state_dir).held)
+      return office_claim_command(plan, env);
     lock = config::instance_lock::acquire(disk, state_dir, machine,
                                           wall.now_ms(), fault);
     if (!lock)
@@ -57,7 +65,12 @@ int office_command(const config::cli_plan& plan,
   return result.exit_code;
 }
 
-int env_command(const config::cli_plan& plan, const config::environment& env) {
+namespace {
+
+/// Prints what `report` makes of the environment and the global settings.
+template <class Report>
+int report_settings(const config::cli_plan& plan,
+                    const config::environment& env, Report report) {
   os::posix_file_system disk;
   auto machine = os::read_machine_facts(disk);
   std::string fault;
@@ -68,8 +81,42 @@ int env_command(const config::cli_plan& plan, const config::environment& env) {
                                         config::settings_file_kind::global);
   if (!settings)
     return refuse(settings.fault);
-  std::fputs(config::env_report_of(env, settings.value).c_str(), stdout);
+  std::fputs(report(settings.value).c_str(), stdout);
   return config::exit_ok;
+}
+
+} // namespace
+
+int env_command(const config::cli_plan& plan, const config::environment& env) {
+  return report_settings(plan, env, [&](const auto& settings) {
+    return config::env_report_of(env, settings);
+  });
+}
+
+int config_command(const config::cli_plan& plan,
+                   const config::environment& env) {
+  return report_settings(plan, env, [&](const auto& settings) {
+    auto view = config::config_view(env, settings);
+    return plan.status.json ? config::config_json(view)
+                            : config::config_text(view);
+  });
+}
+
+int frames_command() {
+  console::frame_reader reader;
+  std::array<char, 64u << 10> buffer;
+  for (;;) {
+    auto count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      break;
+    auto text = reader.feed({buffer.data(), static_cast<size_t>(count)});
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+  }
+  std::fputs(reader.finish().c_str(), stdout);
+  return reader.failed() ? config::exit_failure : config::exit_ok;
 }
 
 } // namespace bureau::system

@@ -1,12 +1,15 @@
 #include "actors/system/composition.hpp"
 
 #include "actors/artifacts/artifacts.hpp"
+#include "actors/events/events.hpp"
 #include "actors/harness/harness.hpp"
 #include "actors/harness/tools/ask_tool.hpp"
 #include "actors/harness/tools/attach_tool.hpp"
 #include "actors/harness/tools/core_tools.hpp"
+#include "actors/harness/tools/event_tool.hpp"
 #include "actors/harness/tools/jobs_tool.hpp"
 #include "actors/interaction/interaction.hpp"
+#include "actors/io/directory_watch.hpp"
 #include "actors/io/files.hpp"
 #include "actors/io/journal.hpp"
 #include "actors/jobs/jobs.hpp"
@@ -14,6 +17,7 @@
 #include "actors/memory/memory.hpp"
 #include "actors/office/offices.hpp"
 #include "actors/office/registry.hpp"
+#include "actors/office/turn_service.hpp"
 #include "actors/runner/responder.hpp"
 #include "actors/runner/runner.hpp"
 #include "actors/runner/time_zone_core.hpp"
@@ -23,6 +27,8 @@
 #include "adapters/console/console.hpp"
 #include "adapters/console/frame_responder.hpp"
 #include "adapters/models/provider_factory.hpp"
+#include "config/os/system_time_zones.hpp"
+#include "messages/contracts/bearer.hpp"
 #include "messages/limits.hpp"
 #include "sandbox/bwrap_core.hpp"
 #include "sandbox/probe.hpp"
@@ -81,6 +87,7 @@ session_store_factory make_stores(const boot_result& boot,
   services.journal = parts.journal;
   services.wall = boot.ports.wall;
   services.chance = boot.ports.chance;
+  services.registry = parts.registry;
   // Commands see an office below /workspace, but for the host backend.
   if (boot.sandbox.backend != "host")
     services.cwd = [](const office& place) {
@@ -95,8 +102,16 @@ std::string time_zone_of(const boot_result& boot) {
     boot.ports.disk->canonical("/etc/localtime").value);
 }
 
-jobs_actor start_jobs(caf::actor_system& system, const boot_result& boot,
-                      const runtime& parts) {
+/// Platforms that take news of jobs.
+std::vector<platform_id> job_channels(const boot_result& boot) {
+  std::vector<platform_id> result;
+  if (boot.config->console)
+    result.push_back(platform_id::console);
+  return result;
+}
+
+void start_jobs(caf::actor_system& system, const boot_result& boot,
+                runtime& parts) {
   jobs::jobs_deps deps;
   deps.ws = boot.config->place();
   deps.files = parts.files;
@@ -106,7 +121,38 @@ jobs_actor start_jobs(caf::actor_system& system, const boot_result& boot,
   deps.wall = boot.ports.wall;
   deps.chance = boot.ports.chance;
   deps.time_zone = time_zone_of(boot);
-  return jobs::spawn_jobs(system, std::move(deps)).jobs;
+  parts.operator_token =
+    secret_text{contracts::generate_bearer_token(*boot.ports.chance)};
+  deps.operator_token = parts.operator_token;
+  deps.channels = job_channels(boot);
+  deps.interaction = parts.interaction;
+  deps.metrics = parts.metrics;
+  auto handles = jobs::spawn_jobs(system, std::move(deps));
+  parts.jobs = std::move(handles.jobs);
+  parts.job_operators = std::move(handles.operators);
+}
+
+/// Platforms that schedules may name.
+std::vector<platform_id> spoken_platforms(const boot_result& boot) {
+  std::vector<platform_id> result;
+  if (boot.config->console)
+    result.push_back(platform_id::console);
+  return result;
+}
+
+events_actor start_events(caf::actor_system& system, const boot_result& boot,
+                          const runtime& parts) {
+  events::events_deps deps;
+  deps.ws = boot.config->place();
+  deps.files = parts.files;
+  deps.journal = parts.journal;
+  deps.watch = parts.watch;
+  deps.metrics = parts.metrics;
+  deps.wall = boot.ports.wall;
+  deps.zones = std::make_shared<os::system_time_zones>();
+  deps.platforms = spoken_platforms(boot);
+  deps.catch_up = boot.config->events_catch_up;
+  return events::spawn_events(system, std::move(deps));
 }
 
 runner_factory make_runners(const boot_result& boot, const runtime& parts) {
@@ -115,18 +161,23 @@ runner_factory make_runners(const boot_result& boot, const runtime& parts) {
   harness_parts.clock = boot.ports.wall;
   harness_parts.chance = boot.ports.chance;
   harness_parts.metrics = parts.metrics;
+  harness_parts.continuations = parts.jobs;
   runner::runner_deps services;
   services.ws = boot.config->place();
   services.settings = parts.settings;
   services.files = parts.files;
   services.memory = parts.memory;
+  services.jobs = parts.jobs;
   services.executors =
     sandbox::make_executor_factory(boot.sandbox, executor_deps_of(boot, parts));
   services.harnesses = harness::make_harness_factory(std::move(harness_parts));
+  harness::background_jobs background{parts.jobs, job_channels(boot)};
   services.tools = harness::join_packs(
-    {harness::make_core_tools(boot.ports.chance, parts.jobs),
+    {harness::make_core_tools(boot.ports.chance, background),
+     harness::make_event_tool(parts.events, boot.ports.wall,
+                              time_zone_of(boot)),
      harness::make_attach_tool(parts.artifacts),
-     harness::make_jobs_tool(parts.jobs),
+     harness::make_jobs_tool(background),
      harness::make_ask_tool(parts.interaction)});
   services.responders = runner::make_responder_factory();
   if (boot.config->json)
@@ -149,8 +200,9 @@ session_factory make_sessions(const boot_result& boot, const runtime& parts) {
   return session::make_session_factory(std::move(deps));
 }
 
-offices_actor start_offices(caf::actor_system& system, const boot_result& boot,
-                            const runtime& parts) {
+office_services_actor start_offices(caf::actor_system& system,
+                                    const boot_result& boot,
+                                    const runtime& parts) {
   offices::offices_args args;
   args.deps.place = boot.config->place();
   args.deps.journal = parts.journal;
@@ -186,12 +238,16 @@ adapter_plan plan_console(const boot_result& boot, runtime& parts) {
   adapter_plan plan;
   plan.platform = platform_id::console;
   plan.spawn = [&boot, &parts, options](caf::actor_system& system,
-                                        const node_actor& node) {
+                                        const node_actor& node,
+                                        const channel_link& link) {
     console::console_deps deps;
     deps.offices = parts.offices;
+    deps.host = link.host;
+    deps.generation = link.generation;
     deps.node = node;
     deps.jobs = parts.jobs;
     deps.interaction = parts.interaction;
+    deps.artifacts = parts.artifacts;
     deps.files = parts.files;
     deps.ws = boot.config->place();
     deps.wall = boot.ports.wall;
@@ -199,11 +255,36 @@ adapter_plan plan_console(const boot_result& boot, runtime& parts) {
     auto console = console::spawn_console(system, std::move(deps), options);
     caf::anon_send(parts.jobs, atom::attach_v, platform_id::console,
                    console.transport);
+    caf::anon_send(parts.events, atom::attach_v, platform_id::console);
     parts.console_interrupt =
       std::make_shared<std::function<bool()>>(console.interrupt);
     return console.service;
   };
   return plan;
+}
+
+/// What the configuration says of every channel (agent contracts, rule 68).
+std::vector<channel_plan> plan_channels(const config::boot_config& boot) {
+  std::vector<channel_plan> result;
+  channel_plan console;
+  if (!boot.console)
+    console.disabled = "The console is off.";
+  result.push_back(std::move(console));
+  for (const auto& platform : boot.platforms) {
+    channel_plan plan;
+    plan.platform = platform.id;
+    std::string missing;
+    for (const auto& name : platform.missing)
+      missing += (missing.empty() ? "" : ", ") + name;
+    if (!platform.enabled)
+      plan.disabled = "It is not configured.";
+    else if (!platform.adapter)
+      plan.disabled = "This version cannot speak it.";
+    else if (!platform.credentials)
+      plan.waiting = missing + " not set.";
+    result.push_back(std::move(plan));
+  }
+  return result;
 }
 
 } // namespace
@@ -228,7 +309,8 @@ void runtime::end() {
   // Owners first: nobody below may see a request from somebody above who is
   // already gone.
   for (auto handle :
-       {caf::actor_cast<caf::actor>(portal), caf::actor_cast<caf::actor>(jobs),
+       {caf::actor_cast<caf::actor>(portal), caf::actor_cast<caf::actor>(turns),
+        caf::actor_cast<caf::actor>(jobs), caf::actor_cast<caf::actor>(events),
         caf::actor_cast<caf::actor>(offices),
         caf::actor_cast<caf::actor>(registry),
         caf::actor_cast<caf::actor>(settings),
@@ -238,12 +320,16 @@ void runtime::end() {
         caf::actor_cast<caf::actor>(journal),
         caf::actor_cast<caf::actor>(files),
         caf::actor_cast<caf::actor>(http.client),
+        caf::actor_cast<caf::actor>(watch),
         caf::actor_cast<caf::actor>(processes.host),
         caf::actor_cast<caf::actor>(metrics)})
     if (handle)
       caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
   portal = nullptr;
+  turns = nullptr;
   jobs = nullptr;
+  job_operators = nullptr;
+  events = nullptr;
   offices = nullptr;
   registry = nullptr;
   settings = nullptr;
@@ -254,6 +340,7 @@ void runtime::end() {
   files = nullptr;
   metrics = nullptr;
   http.client = nullptr;
+  watch = nullptr;
   processes.host = nullptr;
   http.loop.reset();
   processes.loop.reset();
@@ -273,6 +360,7 @@ void start_io(caf::actor_system& system, const boot_result& boot,
   parts.http = io::start_http(system, options, parts.metrics);
   parts.processes =
     io::start_processes(system, parts.metrics, boot.reaper.get());
+  parts.watch = io::spawn_directory_watch(system, parts.processes);
 }
 
 std::string check_sandbox(caf::actor_system& system, const boot_result& boot,
@@ -315,23 +403,28 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
     system, {boot.config->place(), parts.files, boot.ports.wall});
   parts.interaction = interaction::spawn_interaction(
     system, {boot.ports.wall, boot.ports.chance});
-  parts.jobs = start_jobs(system, boot, parts);
+  start_jobs(system, boot, parts);
+  parts.events = start_events(system, boot, parts);
   parts.offices = start_offices(system, boot, parts);
-  caf::anon_send(parts.jobs, atom::start_v, parts.offices);
+  caf::anon_send(parts.jobs, atom::start_v, job_desk_actor{parts.offices});
+  caf::anon_send(parts.events, atom::start_v, event_desk_actor{parts.offices});
+  caf::anon_send(parts.memory, atom::start_v, memory_desk_actor{parts.offices});
+  parts.turns = offices::spawn_turn_service(
+    system, {parts.offices, parts.registry, parts.artifacts, boot.ports.wall,
+             boot.ports.chance});
   node_plan plan;
-  plan.critical = {{"files", parts.files},
-                   {"journal", parts.journal},
-                   {"http", parts.http.client},
-                   {"processes", parts.processes.host},
-                   {"registry", parts.registry},
-                   {"settings", parts.settings},
-                   {"artifacts", parts.artifacts},
-                   {"offices", parts.offices},
-                   {"jobs", parts.jobs}};
+  plan.critical = {
+    {"files", parts.files},         {"journal", parts.journal},
+    {"http", parts.http.client},    {"processes", parts.processes.host},
+    {"registry", parts.registry},   {"settings", parts.settings},
+    {"artifacts", parts.artifacts}, {"offices", parts.offices},
+    {"turns", parts.turns},         {"jobs", parts.jobs},
+    {"events", parts.events}};
   plan.watched = {
     {"metrics", caf::actor_cast<caf::actor>(parts.metrics)},
     {"interaction", caf::actor_cast<caf::actor>(parts.interaction)},
-    {"memory", caf::actor_cast<caf::actor>(parts.memory)}};
+    {"memory", caf::actor_cast<caf::actor>(parts.memory)},
+    {"watch", caf::actor_cast<caf::actor>(parts.watch)}};
   if (boot.config->http.serve) {
     web::exposure reach;
     reach.public_host = boot.config->http.public_host;
@@ -341,12 +434,16 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
       {"status portal", caf::actor_cast<caf::actor>(parts.portal)});
   }
   plan.offices = parts.offices;
-  plan.closing = {{"jobs", parts.jobs},
-                  {"http", parts.http.client},
-                  {"processes", parts.processes.host},
-                  {"artifacts", parts.artifacts},
-                  {"journal", parts.journal},
-                  {"files", parts.files}};
+  plan.channels = plan_channels(*boot.config);
+  plan.channel_gone = [offices = parts.offices](platform_id platform) {
+    caf::anon_send(offices, atom::detach_v, platform);
+  };
+  plan.closing = {
+    {"jobs", parts.jobs},           {"events", parts.events},
+    {"memory", parts.memory},       {"http", parts.http.client},    {"processes", parts.processes.host},
+    {"artifacts", parts.artifacts}, {"journal", parts.journal},
+    {"files", parts.files}};
+  plan.sources = {{"events", parts.events}};
   plan.metrics = parts.metrics;
   plan.deadline = boot.config->shutdown_timeout;
   if (boot.config->console)

@@ -5,12 +5,14 @@
 #include "actors/system/boot.hpp"
 #include "actors/system/node.hpp"
 #include "messages/interfaces/artifacts.hpp"
+#include "messages/interfaces/events.hpp"
 #include "messages/interfaces/files.hpp"
 #include "messages/interfaces/interaction.hpp"
 #include "messages/interfaces/jobs.hpp"
 #include "messages/interfaces/journal.hpp"
 #include "messages/interfaces/memory.hpp"
 #include "messages/interfaces/settings.hpp"
+#include "messages/interfaces/turn_service.hpp"
 
 #include <atomic>
 #include <functional>
@@ -32,7 +34,14 @@ struct runtime {
   registry_actor registry;
   settings_actor settings;
   jobs_actor jobs;
-  offices_actor offices;
+  /// The owner's side of the jobs, and what shows that one is the owner: made
+  /// at the start, held in memory alone.
+  job_operator_actor job_operators;
+  secret_text operator_token;
+  directory_watch_actor watch;
+  events_actor events;
+  office_services_actor offices;
+  turn_service_actor turns;
   /// Empty without an HTTP server.
   portal_actor portal;
   /// ^C for a console; empty without one.

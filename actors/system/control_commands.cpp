@@ -1,10 +1,13 @@
 #include "actors/system/control_commands.hpp"
 
 #include "actors/control/control_core.hpp"
+#include "actors/control/event_text_core.hpp"
+#include "actors/control/job_text_core.hpp"
 #include "actors/control/status_text_core.hpp"
 #include "actors/io/control_client.hpp"
 #include "actors/io/event_loop.hpp"
 #include "actors/io/file_jobs.hpp"
+#include "actors/office/office_command.hpp"
 #include "actors/system/office_study_core.hpp"
 #include "actors/system/office_text_core.hpp"
 #include "config/boot_config.hpp"
@@ -13,6 +16,7 @@
 #include "config/os/machine.hpp"
 #include "config/os/posix_file_system.hpp"
 #include "config/os/system_entropy.hpp"
+#include "messages/codec/event_file.hpp"
 
 #include <poll.h>
 
@@ -34,6 +38,8 @@ constexpr auto call_patience = seconds{2};
 constexpr auto status_patience = control::part_timeout + seconds{2};
 /// Reading an office through the node; without an answer it is read here.
 constexpr auto show_patience = seconds{5};
+/// A notification is delivered meanwhile, or kept.
+constexpr auto notify_patience = control::notify_timeout + seconds{2};
 /// What a node needs besides the deadline of its shutdown: closing files,
 /// stopping services, the last actors.
 constexpr auto closing_time = seconds{30};
@@ -199,6 +205,160 @@ int shutdown_command(const config::cli_plan& plan,
   if (await_end(here, node, holder, deadline + closing_time))
     return config::exit_ok;
   return refuse(name_of(holder) + " was asked to end and has not ended yet.");
+}
+
+namespace {
+
+/// Calls a method; nothing when nobody answered or it failed, which is said.
+std::optional<json::bj::object> call_node(const config::cli_plan& plan,
+                                          const config::environment& env,
+                                          std::string_view method,
+                                          const json::bj::object& params,
+                                          milliseconds patience) {
+  place here{plan, env};
+  if (!here.fault.empty()) {
+    refuse(here.fault);
+    return std::nullopt;
+  }
+  auto node = connect(here);
+  auto answer = ask(node, method, params, patience);
+  if (!answer)
+    refuse(silence(here, config::find_lock_holder(here.disk, here.state_dir)));
+  else if (!answer->result)
+    refuse(answer->sentence);
+  else
+    return std::move(answer->result);
+  return std::nullopt;
+}
+
+int print_line(const std::string& text) {
+  std::fputs((control::terminal_text(text) + '\n').c_str(), stdout);
+  return config::exit_ok;
+}
+
+} // namespace
+
+int notify_command(const config::cli_plan& plan,
+                   const config::environment& env) {
+  const auto& wanted = plan.notify;
+  if (wanted.list) {
+    auto found = call_node(plan, env, "notify.destinations", {}, show_patience);
+    if (!found)
+      return config::exit_failure;
+    std::fputs(control::destinations_text(*found).c_str(), stdout);
+    return config::exit_ok;
+  }
+  json::bj::object params{{"conversationId", wanted.conversation},
+                          {"text", wanted.text},
+                          {"verbatim", wanted.verbatim}};
+  if (wanted.key)
+    params["deliveryKey"] = *wanted.key;
+  auto told = call_node(plan, env, "notify", params, notify_patience);
+  if (!told)
+    return config::exit_failure;
+  auto text = control::notify_text(*told);
+  if (json::bool_member(*told, "delivered").value_or(false))
+    return print_line(text);
+  refuse(text);
+  // What is kept will arrive.
+  return json::text_or_empty(*told, "code") == "delivery_pending"
+           ? config::exit_ok
+           : config::exit_failure;
+}
+
+int cancel_command(const config::cli_plan& plan,
+                   const config::environment& env) {
+  auto told = call_node(plan, env, "turn.cancel",
+                        {{"conversationId", plan.cancel.conversation},
+                         {"all", plan.cancel.all}},
+                        status_patience);
+  if (!told)
+    return config::exit_failure;
+  auto turns = json::int_member(*told, "turns").value_or(0);
+  return print_line(turns == 0   ? "Nothing runs there."
+                    : turns == 1 ? "1 turn ends."
+                                 : std::to_string(turns) + " turns end.");
+}
+
+int jobs_command(const config::cli_plan& plan, const config::environment& env) {
+  const auto& wanted = plan.jobs;
+  auto list = wanted.action == config::jobs_action::list;
+  auto cancels = wanted.action == config::jobs_action::cancel;
+  json::bj::object params;
+  if (!list)
+    params["id"] = wanted.id;
+  else if (wanted.state)
+    params["state"] = *wanted.state;
+  auto told = call_node(plan, env,
+                        list      ? "jobs.list"
+                        : cancels ? "jobs.cancel"
+                                  : "jobs.show",
+                        params, show_patience);
+  if (!told)
+    return config::exit_failure;
+  auto text = wanted.json ? json::print(*told) + '\n'
+              : list      ? control::jobs_text(*told)
+                          : control::job_text(*told);
+  std::fputs(text.c_str(), stdout);
+  return config::exit_ok;
+}
+
+int events_command(const config::cli_plan& plan,
+                   const config::environment& env) {
+  const auto& wanted = plan.events;
+  auto print = [](const std::string& text) {
+    std::fputs(text.c_str(), stdout);
+    return config::exit_ok;
+  };
+  json::bj::object params;
+  if (wanted.action == config::events_action::remove) {
+    auto name = std::string{event_name_of(wanted.name)} + ".json";
+    params["filename"] = name;
+    auto told = call_node(plan, env, "events.delete", params, show_patience);
+    if (!told)
+      return config::exit_failure;
+    if (json::bool_member(*told, "deleted").value_or(false))
+      return print_line(name + " is deleted.");
+    return refuse("There is no schedule " + name + '.');
+  }
+  auto list = wanted.action == config::events_action::list;
+  if (!list) {
+    params["id"] = event_name_of(wanted.name);
+    if (wanted.run)
+      params["run"] = *wanted.run;
+    if (wanted.before)
+      params["before"] = *wanted.before;
+  }
+  auto told = call_node(plan, env, list ? "events.list" : "events.show", params,
+                        show_patience);
+  if (!told)
+    return config::exit_failure;
+  if (wanted.json)
+    return print(json::print(*told) + '\n');
+  return print(list         ? control::events_text(*told)
+               : wanted.run ? control::event_run_text(*told)
+                            : control::event_runs_text(*told));
+}
+
+int office_claim_command(const config::cli_plan& plan,
+                         const config::environment& env) {
+  place here{plan, env};
+  if (!here.fault.empty())
+    return refuse(here.fault);
+  office_address claimed{plan.office.platform, plan.office.raw_id};
+  auto holder = config::find_lock_holder(here.disk, here.state_dir);
+  auto node = connect(here);
+  json::bj::object params{{"platform", to_string(claimed.platform)},
+                          {"id", claimed.conversation_id}};
+  if (plan.workspace)
+    params["workspace"] = absolute(here, *plan.workspace);
+  auto answer = ask(node, "office.claim", params, call_patience);
+  if (!answer)
+    return refuse(silence(here, holder));
+  if (!answer->result)
+    return refuse(answer->sentence);
+  std::fputs(offices::claim_confirmation(claimed).c_str(), stdout);
+  return config::exit_ok;
 }
 
 int office_show_command(const config::cli_plan& plan,

@@ -16,10 +16,33 @@ int status_command(const config::cli_plan& plan,
 int shutdown_command(const config::cli_plan& plan,
                      const config::environment& env);
 
+/// `bureau office claim ID PLATFORM` beside a running node, which owns the
+/// registry: it writes the claim. 1 when it refuses or does not answer.
+int office_claim_command(const config::cli_plan& plan,
+                         const config::environment& env);
+
 /// `bureau office show PLATFORM ID`: what the files of a conversation say. A
 /// running node is asked for its workspace's sake; without one the files are
 /// read here.
 int office_show_command(const config::cli_plan& plan,
                         const config::environment& env);
+
+/// `bureau notify CONVERSATION TEXT` and `bureau notify --list`. 1 when no node
+/// runs, or what was to be said is not delivered and will not be.
+int notify_command(const config::cli_plan& plan,
+                   const config::environment& env);
+
+/// `bureau cancel CONVERSATION [--all]`: ends turns. 1 when no node runs.
+int cancel_command(const config::cli_plan& plan,
+                   const config::environment& env);
+
+/// `bureau jobs list|show|cancel`: the background commands of all
+/// conversations.
+int jobs_command(const config::cli_plan& plan, const config::environment& env);
+
+/// `bureau events list|show|delete`: schedules and their runs. 1 when no node
+/// answers, or there is no such schedule.
+int events_command(const config::cli_plan& plan,
+                   const config::environment& env);
 
 } // namespace bureau::system

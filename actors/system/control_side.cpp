@@ -18,10 +18,15 @@ control::control_args args_of(const boot_result& boot, const runtime& parts,
   args.node = node;
   args.offices = parts.offices;
   args.registry = parts.registry;
+  args.events = parts.events;
+  args.turns = parts.turns;
+  args.jobs = parts.job_operators;
+  args.operator_token = parts.operator_token;
   args.facts = {product::version, boot.lock.record().pid,
                 boot.lock.record().started_at};
   args.deadline = boot.config->shutdown_timeout;
   args.log_level = boot.config->log_level;
+  args.workspace_root = boot.config->workspace_root;
   return args;
 }
 

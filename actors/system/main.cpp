@@ -3,6 +3,7 @@
 #include "actors/system/run_node.hpp"
 #include "config/cli.hpp"
 #include "config/environment.hpp"
+#include "config/os/process_figures.hpp"
 
 #include <clocale>
 #include <cstdio>
@@ -13,6 +14,7 @@
 
 int main(int argc, char** argv) {
   using namespace bureau;
+  os::occupy_standard_streams();
   // Characters, not bytes, are edited in the console; texts stay C.
   std::setlocale(LC_CTYPE, "C.UTF-8");
   std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -31,8 +33,20 @@ int main(int argc, char** argv) {
     return system::status_command(parsed.plan, environment);
   case config::command::shutdown:
     return system::shutdown_command(parsed.plan, environment);
+  case config::command::notify:
+    return system::notify_command(parsed.plan, environment);
+  case config::command::cancel:
+    return system::cancel_command(parsed.plan, environment);
+  case config::command::jobs:
+    return system::jobs_command(parsed.plan, environment);
+  case config::command::events:
+    return system::events_command(parsed.plan, environment);
+  case config::command::config:
+    return system::config_command(parsed.plan, environment);
   case config::command::env:
     return system::env_command(parsed.plan, environment);
+  case config::command::frames:
+    return system::frames_command();
   case config::command::version:
     std::printf("%s", config::version_text().c_str());
     return config::exit_ok;

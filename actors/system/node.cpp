@@ -28,6 +28,10 @@ constexpr auto look_interval = 15s;
 /// Patience with a service that is asked how it is.
 constexpr auto status_timeout = 1s;
 
+/// The node as its channels see it, too.
+using node_host_actor
+  = node_control_actor::extend_with<channel_host_actor>;
+
 enum class phase : uint8_t { booting, ready, stopping, ended };
 
 /// One health answer in the making.
@@ -51,12 +55,14 @@ struct report_collection {
 // (status) -> status_line    => describe
 // (describe) -> node_report  => collect_report
 // (shutdown, text, int64)    => begin_shutdown
+// (notice, channel_news)     => channel_told
 struct node_state {
-  node_control_actor::stateful_pointer<node_state> self;
+  node_host_actor::stateful_pointer<node_state> self;
   node_plan plan;
   kit::supervisor adapters;
   std::map<std::string, adapter_service_actor> running_adapters;
   std::map<std::string, std::string> degraded;
+  std::map<platform_id, channel_core> channels;
   kit::promise_guard<health_report> open_health;
   kit::promise_guard<node_report> open_reports;
   kit::generation_timer poll;
@@ -67,7 +73,7 @@ struct node_state {
   int exit_code = 0;
   static inline const char* name = "node";
 
-  explicit node_state(node_control_actor::stateful_pointer<node_state> me)
+  explicit node_state(node_host_actor::stateful_pointer<node_state> me)
     : self(me) {}
 
   // -- boot -----------------------------------------------------------------
@@ -87,39 +93,119 @@ struct node_state {
       self->monitor(service.handle);
     for (const auto& actor : plan.watched)
       self->monitor(actor.handle);
-    adapters_starting = plan.adapters.size();
+    auto wanted = configure_channels();
+    adapters_starting = wanted.size();
     if (adapters_starting == 0)
       become_ready();
-    for (const auto& adapter : plan.adapters)
+    for (const auto& adapter : wanted)
       add_adapter(adapter);
   }
 
+  /// Adapters whose channels are to be started (agent contracts, rule 68).
+  std::vector<adapter_plan> configure_channels() {
+    std::vector<adapter_plan> wanted;
+    for (const auto& item : plan.channels) {
+      auto& channel = channel_of(item.platform);
+      channel.configured(item);
+      for (const auto& issue : item.issues)
+        kit::log::warning(label_of(item.platform), issue);
+    }
+    for (const auto& adapter : plan.adapters) {
+      channel_plan said{adapter.platform, {}, {}, {}};
+      for (const auto& item : plan.channels)
+        if (item.platform == adapter.platform)
+          said = item;
+      if (channel_of(adapter.platform).configured(said))
+        wanted.push_back(adapter);
+    }
+    return wanted;
+  }
+
+  channel_core& channel_of(platform_id platform) {
+    return channels.try_emplace(platform, platform).first->second;
+  }
+
+  static std::string label_of(platform_id platform) {
+    return "adapter/" + to_string(platform);
+  }
+
   void add_adapter(const adapter_plan& adapter) {
-    auto label = "adapter/" + to_string(adapter.platform);
+    auto label = label_of(adapter.platform);
     kit::child_spec spec;
     spec.label = label;
     spec.start = [this, label, adapter] {
-      auto service = adapter.spawn(self->home_system(), node_actor{self});
+      auto generation = channel_of(adapter.platform).start();
+      auto service =
+        adapter.spawn(self->home_system(), node_actor{self},
+                      channel_link{channel_host_actor{self}, generation});
       running_adapters[label] = service;
       return caf::actor_cast<caf::actor>(service);
     };
     adapters.add(std::move(spec));
-    start_adapter(label, true);
+    start_adapter(adapter.platform, true);
   }
 
-  void start_adapter(const std::string& label, bool at_boot) {
+  void start_adapter(platform_id platform, bool at_boot) {
+    auto label = label_of(platform);
+    auto generation = channel_of(platform).generation();
     kit::bounded_request(self, running_adapters[label], limits::disk_timeout,
                          atom::start_v)
       .then(
-        [this, label, at_boot](caf::ok_atom) {
-          mark({label, ""});
+        [this, platform, label, generation, at_boot](caf::ok_atom) {
+          if (channel_of(platform).started(generation))
+            mark({label, ""});
           adapter_done(at_boot);
         },
-        [this, label, at_boot](const caf::error& err) {
+        [this, platform, label, generation, at_boot](const caf::error& err) {
           kit::log::error(label, "did not start: " + sentence_of(err));
+          channel_of(platform).failed(generation, sentence_of(err));
           mark({label, sentence_of(err)});
           adapter_done(at_boot);
         });
+  }
+
+  // -- channels (agent contracts, rule 69) -------------------------------------
+
+  void channel_told(const channel_news& news) {
+    auto found = channels.find(news.platform);
+    if (found == channels.end() || !found->second.tell(news))
+      return;
+    auto label = label_of(news.platform);
+    switch (news.what) {
+    case channel_event::failed:
+      kit::log::error(label, "failed: " + news.reason);
+      mark({label, news.reason});
+      drop_channel(news.platform);
+      break;
+    case channel_event::degraded:
+      kit::log::warning(label, "is degraded: " + news.reason);
+      mark({label, news.reason});
+      break;
+    case channel_event::recovered:
+      kit::log::info(label, "works again");
+      mark({label, ""});
+      break;
+    case channel_event::summary_changed:
+      break;
+    }
+  }
+
+  /// Its transport is dead: whoever answers through it is told first, because
+  /// the transport may wait for them at its own end.
+  void drop_channel(platform_id platform) {
+    auto found = running_adapters.find(label_of(platform));
+    if (plan.channel_gone)
+      plan.channel_gone(platform);
+    if (found == running_adapters.end())
+      return;
+    auto service = found->second;
+    running_adapters.erase(found);
+    adapters.release(service.address());
+    auto end = [this, service] {
+      self->send_exit(service, caf::exit_reason::user_shutdown);
+    };
+    kit::bounded_request(self, service, limits::mailbox_timeout, atom::stop_v)
+      .then([end](caf::ok_atom) { end(); }, [end](const caf::error&) { end(); });
   }
 
   void adapter_done(bool at_boot) {
@@ -167,12 +253,21 @@ struct node_state {
 
   void adapter_restarted(const std::string& label) {
     count_restart("adapter");
-    start_adapter(label, false);
+    for (const auto& adapter : plan.adapters)
+      if (label_of(adapter.platform) == label)
+        start_adapter(adapter.platform, false);
   }
 
   void give_up(const std::string& label, const caf::error& reason) {
     running_adapters.erase(label);
-    mark({label, "disabled after repeated failures: " + sentence_of(reason)});
+    auto why = "disabled after repeated failures: " + sentence_of(reason);
+    mark({label, why});
+    for (auto& [platform, channel] : channels)
+      if (label_of(platform) == label) {
+        channel.failed(channel.generation(), why);
+        if (plan.channel_gone)
+          plan.channel_gone(platform);
+      }
   }
 
   void service_died(const caf::actor_addr& source, const caf::error& reason) {
@@ -259,6 +354,8 @@ struct node_state {
     report.node = describe();
     for (const auto& entry : degraded)
       report.degraded.push_back({entry.first, entry.second});
+    for (const auto& entry : channels)
+      report.channels.push_back(entry.second.report());
     for (const auto& service : plan.critical)
       report.services.push_back({service.label, "silent", ""});
     for (const auto& entry : running_adapters)
@@ -292,8 +389,18 @@ struct node_state {
   }
 
   void line_told(report_collection& collection) {
-    if (--collection.missing == 0)
-      open_reports.deliver(collection.promise, collection.report);
+    if (--collection.missing > 0)
+      return;
+    auto& report = collection.report;
+    auto unwell = [](const status_line& line) {
+      return line.state == "degraded" || line.state == "silent";
+    };
+    if (report.node.state == "ok"
+        && (std::any_of(report.services.begin(), report.services.end(), unwell)
+            || std::any_of(report.adapters.begin(), report.adapters.end(),
+                           unwell)))
+      report.node.state = "degraded";
+    open_reports.deliver(collection.promise, report);
   }
 
   status_line describe() const {
@@ -313,9 +420,12 @@ struct node_state {
       self->clock().now() - stop_began);
   }
 
-  /// @param deadline instead of the configured one
+  /// @param turn_time what running turns get, instead of the configured time
   void begin_shutdown(const std::string& why,
-                      std::optional<std::chrono::milliseconds> deadline = {}) {
+                      std::optional<std::chrono::milliseconds> turn_time = {}) {
+    auto deadline = turn_time;
+    if (deadline)
+      *deadline += limits::shutdown_abort_reserve;
     if (stage == phase::ended)
       return;
     if (stage == phase::stopping) {
@@ -368,7 +478,21 @@ struct node_state {
 
   void close_intake() {
     ask_adapters(atom::drain_v, "did not close its intake",
-                 [this] { hold_turns(); });
+                 [this] { close_sources(); });
+  }
+
+  void close_sources() {
+    // One more than there are, so that none of them is the last too soon.
+    auto done = after(plan.sources.size() + 1, [this] { hold_turns(); });
+    for (const auto& source : plan.sources)
+      kit::bounded_request(self, source.handle, limits::mailbox_timeout,
+                           atom::drain_v)
+        .then([done](caf::ok_atom) { done(); },
+              [this, done, label = source.label](const caf::error& err) {
+                step_failed(label + " did not close", err);
+                done();
+              });
+    done();
   }
 
   void hold_turns() {
@@ -415,6 +539,8 @@ struct node_state {
   }
 
   void disconnect() {
+    for (auto& entry : channels)
+      entry.second.stopped(true);
     ask_adapters(atom::stop_v, "did not disconnect",
                  [this] { close_offices(); });
   }
@@ -462,7 +588,7 @@ struct node_state {
   // -- behaviour
   // ----------------------------------------------------------------
 
-  node_control_actor::behavior_type make_behavior() {
+  node_host_actor::behavior_type make_behavior() {
     return {
       [this](atom::health) { return collect_health(); },
       [this](atom::degrade, const degraded_part& part) { mark(part); },
@@ -473,6 +599,7 @@ struct node_state {
         begin_shutdown(
           why, std::chrono::milliseconds{std::max<int64_t>(deadline_ms, 0)});
       },
+      [this](atom::notice, const channel_news& news) { channel_told(news); },
     };
   }
 };
@@ -480,8 +607,8 @@ struct node_state {
 } // namespace
 
 node_control_actor spawn_node(caf::actor_system& system, node_builder build) {
-  return kit::spawn_stateful<node_control_actor, node_state>(system,
-                                                             std::move(build));
+  return kit::spawn_stateful<node_host_actor, node_state>(system,
+                                                          std::move(build));
 }
 
 } // namespace bureau::system

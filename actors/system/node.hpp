@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/system/channel_core.hpp"
 #include "actors/system/main_events.hpp"
 #include "messages/interfaces/control.hpp"
 #include "messages/interfaces/metrics.hpp"
@@ -29,17 +30,32 @@ struct watched_actor {
   caf::actor handle;
 };
 
+/// Whatever brings new turns besides the adapters: at a shutdown it is told to
+/// bring no more.
+struct turn_source {
+  std::string label;
+  caf::typed_actor<caf::replies_to<atom::drain>::with<caf::ok_atom>> handle;
+};
+
 /// A service that is asked to stop after everything above it has ended.
 struct closing_service {
   std::string label;
   service_actor handle;
 };
 
+/// How a channel reaches its host: what it tells carries the number of its
+/// start.
+struct channel_link {
+  channel_host_actor host;
+  uint64_t generation = 0;
+};
+
 /// An adapter to start, and to restart a bounded number of times. An adapter
 /// attaches its outbox to the offices when it is started.
 struct adapter_plan {
   platform_id platform = platform_id::console;
-  std::function<adapter_service_actor(caf::actor_system&, const node_actor&)>
+  std::function<adapter_service_actor(caf::actor_system&, const node_actor&,
+                                      const channel_link&)>
     spawn;
 };
 
@@ -49,6 +65,12 @@ struct node_plan {
   std::vector<watched_actor> watched;
   offices_actor offices;
   std::vector<adapter_plan> adapters;
+  std::vector<turn_source> sources;
+  /// What the configuration says of channels; one with an adapter and without
+  /// an entry here is wanted.
+  std::vector<channel_plan> channels;
+  /// Told when a channel has failed for good; empty: nobody is.
+  std::function<void(platform_id)> channel_gone;
   /// In the order in which they stop.
   std::vector<closing_service> closing;
   metrics_actor metrics;

@@ -46,6 +46,7 @@ public:
       web::server_options options;
       options.host = boot.http.bind_host;
       options.port = static_cast<uint16_t>(boot.http.port);
+      options.allow_non_loopback = boot.http.other_machines;
       server_ = std::make_unique<web::server>(system, portal, options);
       kit::log::info("web", "listening on http://" + boot.http.bind_host + ":"
                               + std::to_string(server_->port()));

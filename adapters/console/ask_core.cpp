@@ -41,6 +41,16 @@ std::optional<std::vector<size_t>> numbers_of(std::string_view line) {
   return result;
 }
 
+/// Text in one line, so that it cannot look like more options than there are.
+std::string one_line(std::string_view text) {
+  std::string result{text::trim(text)};
+  std::replace_if(
+    result.begin(), result.end(),
+    [](char c) { return c == '\n' || c == '\r' || c == '\v' || c == '\f'; },
+    ' ');
+  return result;
+}
+
 } // namespace
 
 std::string question_text(const contracts::ask_snapshot& ask,
@@ -52,11 +62,11 @@ std::string question_text(const contracts::ask_snapshot& ask,
   std::string result;
   if (with_message && ask.message)
     result = *ask.message + "\n";
-  result += question.header + ": " + question.question;
+  result += one_line(question.header) + ": " + question.question;
   size_t number = 0;
   for (const auto& option : question.options)
-    result += "\n  " + std::to_string(++number) + ". " + option.label + " - "
-              + option.description;
+    result += "\n  " + std::to_string(++number) + ". "
+              + one_line(option.label) + " - " + one_line(option.description);
   result += question.multi_select
               ? "\nType one or more numbers, or your own words."
               : "\nType a number, or your own words.";

@@ -9,7 +9,9 @@
 #include "adapters/console/console_thread.hpp"
 #include "adapters/console/frame_core.hpp"
 #include "adapters/console/frame_responder.hpp"
+#include "adapters/console/save_core.hpp"
 #include "adapters/console/screen_core.hpp"
+#include "messages/codec/json_support.hpp"
 #include "messages/codec/log_record.hpp"
 #include "messages/contracts/identity.hpp"
 #include "messages/text/harmless.hpp"
@@ -20,6 +22,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -50,6 +53,7 @@ using console_actor = adapter_service_actor::extend_with<transport_actor>::
 ///   (event, outbound, stream_event)        => tell
 ///   (present, ask_presentation) → ok => on_present
 ///   (replace, ask_presentation)      => ask_changed
+///   (notice, status_post)            => on_posted
 ///   (read, bytes, cut)    => on_line      (internal: the streams)
 ///   (close)               => on_end_of_input
 ///   (cancel)              => on_interrupt
@@ -97,7 +101,7 @@ public:
       [this](atom::closed, const closed_entry& x) {
         if (frames_)
           write_frames(0, frames_->closed(x));
-        carry_out(core_->closed(x.message_id));
+        carry_out(core_->closed(x.message_id, now()));
       },
       [this](atom::config) { return config(); },
       [this](atom::status, const outbound& x) { tell(x, &frame_core::status); },
@@ -117,6 +121,7 @@ public:
         if (auto place = contracts::parse_contract_id(x.conversation_id))
           carry_out(core_->ask_changed(place->address.conversation_id, x.ask));
       },
+      [this](atom::notice, const status_post& x) { on_posted(x); },
       [this](atom::read, std::string& bytes, bool cut) {
         carry_out(core_->line({std::move(bytes), cut}, now()));
       },
@@ -167,6 +172,7 @@ private:
           carry_out(core_->start());
           become_sink();
           starts_.deliver(id, caf::ok_atom_v);
+          tell_summary();
         },
         [this, id](caf::error& reason) {
           deps_.port->stop();
@@ -184,7 +190,8 @@ private:
   }
 
   caf::ok_atom on_drain() {
-    carry_out(core_->drain());
+    carry_out(core_->drain(now()));
+    deps_.port->hurry();
     return caf::ok_atom_v;
   }
 
@@ -195,7 +202,7 @@ private:
       return promise;
     }
     stops_.keep(promise);
-    carry_out(core_->drain());
+    carry_out(core_->drain(now()));
     release_log();
     deps_.port->stop();
     // A reader that is stuck must not hold the shutdown up.
@@ -206,7 +213,8 @@ private:
 
   void on_port_ended() {
     stop_timer_.cancel();
-    port_ended_ = true;
+    if (!std::exchange(port_ended_, true) && stops_.empty())
+      tell_host(channel_event::failed, "Its streams have ended.");
     release_log();
     for (auto& [token, entry] : std::exchange(writes_, {}))
       conclude(entry.promise, failed("The console has ended."));
@@ -227,6 +235,8 @@ private:
     // What was printed stays.
     result.removes = false;
     result.length_unit = "bytes";
+    // A person is told of a file and may keep it.
+    result.uploads = options_.interactive && deps_.artifacts;
     return result;
   }
 
@@ -343,8 +353,11 @@ private:
   }
 
   void apply(effect::settled& item) {
-    if (frames_)
-      write_frames(0, frames_->settled(item.id, item.outcome, item.fault));
+    if (!frames_)
+      return;
+    if (item.line > 0)
+      frames_->begin(item.id, item.name, item.line);
+    write_frames(0, frames_->settled(item.id, item.outcome, item.fault));
   }
 
   // -- questions --------------------------------------------------------------
@@ -357,6 +370,21 @@ private:
       return make_failure(errc::not_ready, "The console is not open.");
     carry_out(core_->asked(place->address.conversation_id, what.ask));
     return caf::ok_atom_v;
+  }
+
+  /// What was printed stays: each post is a line of its own.
+  void on_posted(const status_post& what) {
+    auto place = contracts::parse_contract_id(what.conversation_id);
+    if (!place || !started_ || port_ended_ || output_lost_)
+      return;
+    outbound line;
+    line.rank = outbound_class::control;
+    line.content = outbound_content::notice;
+    line.conversation = place->address;
+    line.message_id = what.key;
+    line.text = "_" + what.text + "_";
+    core_->met(line.conversation.conversation_id);
+    print(0, screen_->show(line, core_->next_id(now())));
   }
 
   void apply(effect::cancel_ask& item) {
@@ -372,8 +400,23 @@ private:
           if (result.refusal)
             carry_out(core_->answer_refused(name, result));
         },
-        [this, name = item.name](caf::error&) {
-          carry_out(core_->answer_refused(name, {}));
+        [this, name = item.name](caf::error&) { look_at_question(name); });
+  }
+
+  /// Nobody said what became of an answer: the hub knows whether the question is
+  /// open still.
+  void look_at_question(const std::string& asked) {
+    kit::bounded_request(
+      self_, deps_.interaction, limits::mailbox_timeout, atom::read_v,
+      contracts::contract_id({platform_id::console, asked}, asked))
+      .then(
+        [this, asked](const pending_ask& open) {
+          contracts::ask_submission_result result;
+          result.snapshot = open.ask;
+          carry_out(core_->answer_refused(asked, result));
+        },
+        [this, asked](caf::error&) {
+          carry_out(core_->answer_refused(asked, {}));
         });
   }
 
@@ -410,9 +453,32 @@ private:
 
   void apply(effect::say& item) { print(0, screen_->own(item.text)); }
 
-  void apply(effect::allow& item) { deps_.port->allow(item.lines); }
+  void apply(effect::allow& item) { deps_.port->allow(item.bytes); }
 
-  void apply(effect::prompt& item) { deps_.port->prompt(item.name + "> "); }
+  void apply(effect::prompt& item) {
+    deps_.port->prompt(item.name + "> ");
+    tell_summary();
+  }
+
+  // -- as a channel -----------------------------------------------------------
+
+  void tell_host(channel_event what, std::string reason,
+                 json_text summary = {}) {
+    if (deps_.host)
+      self_->send(deps_.host, atom::notice_v,
+                  channel_news{platform_id::console, deps_.generation, what,
+                               std::move(reason), std::move(summary)});
+  }
+
+  void tell_summary() {
+    boost::json::object summary{
+      {"conversation", core_->current()},
+      {"mode", options_.interactive ? "terminal"
+               : options_.json      ? "frames"
+                                    : "pipe"}};
+    tell_host(channel_event::summary_changed, {},
+              json_text{json::print(summary)});
+  }
 
   void apply(effect::shutdown& item) {
     if (item.when_settled)
@@ -478,6 +544,10 @@ private:
                               "It is not known where " + item.path
                                 + " is; give the whole path.",
                               now()));
+      return;
+    }
+    if (auto why = private_place(path, deps_.ws); !why.empty()) {
+      carry_out(core_->looked(item.number, path, why, now()));
       return;
     }
     ask_files(
@@ -563,6 +633,116 @@ private:
             [fault = std::move(fault)](caf::error& reason) { fault(reason); });
   }
 
+  // -- files of answers -------------------------------------------------------
+
+  /// A file on its way from the artifacts to its place.
+  struct saving {
+    std::string token;
+    std::string path;
+    std::string bytes;
+  };
+
+  void apply(effect::save& item) {
+    const auto* offered = offered_.find(item.number);
+    if (offered == nullptr || !deps_.artifacts) {
+      say("There is no file " + std::to_string(item.number) + " here.");
+      return;
+    }
+    auto typed = item.path.empty() ? std::string{}
+                                   : resolve_path(item.path, options_.home,
+                                                  options_.working_dir);
+    auto path = item.path.empty() || !typed.empty()
+                  ? target_of(typed, offered->file.name, options_.working_dir)
+                  : std::string{};
+    if (path.empty()) {
+      say("It is not known where " + item.path + " is; give the whole path.");
+      return;
+    }
+    contracts::artifact_open_request request;
+    request.conversation_id = offered->conversation_id;
+    request.artifact_id = offered->file.artifact_id;
+    request.expected_integrity_id = offered->file.integrity_id;
+    // What is there already stays.
+    ask_files(
+      file_of_user(file_op::stat, path, 0),
+      [this, path, request](const file_outcome& found) {
+        if (found.kind == file_kind::absent)
+          open_artifact(path, request);
+        else
+          say(path + " exists already; name another place.");
+      },
+      [this](const caf::error& reason) { not_saved(reason); });
+  }
+
+  void open_artifact(const std::string& path,
+                     const contracts::artifact_open_request& request) {
+    kit::bounded_request(self_, deps_.artifacts, limits::disk_timeout,
+                         atom::open_v, request)
+      .then(
+        [this, path](const artifact_opened& opened) {
+          if (opened.fault)
+            say(sentence_of_fault(*opened.fault));
+          else
+            read_artifact(
+              std::make_shared<saving>(saving{opened.token, path, {}}));
+        },
+        [this](caf::error& reason) { not_saved(reason); });
+  }
+
+  void read_artifact(const std::shared_ptr<saving>& file) {
+    kit::bounded_request(self_, deps_.artifacts, limits::disk_timeout,
+                         atom::read_v,
+                         artifact_read{file->token, file->bytes.size(),
+                                       limits::artifact_read_bytes})
+      .then(
+        [this, file](const artifact_slice& slice) {
+          if (slice.fault) {
+            close_artifact(*file);
+            say(sentence_of_fault(*slice.fault));
+            return;
+          }
+          file->bytes += slice.bytes;
+          if (slice.eof)
+            write_artifact(file);
+          else
+            read_artifact(file);
+        },
+        [this, file](caf::error& reason) {
+          close_artifact(*file);
+          not_saved(reason);
+        });
+  }
+
+  void write_artifact(const std::shared_ptr<saving>& file) {
+    close_artifact(*file);
+    file_job job;
+    job.reason = "console";
+    job.op = file_op::write_atomic;
+    job.path = file->path;
+    job.bytes = std::move(file->bytes);
+    job.mode = 0644;
+    auto size = job.bytes.size();
+    ask_files(
+      std::move(job),
+      [this, file, size](const file_outcome&) {
+        say("Saved " + file->path + " (" + std::to_string(size) + " bytes).");
+      },
+      [this](const caf::error& reason) { not_saved(reason); });
+  }
+
+  void close_artifact(const saving& file) {
+    self_->send(deps_.artifacts, atom::close_v, file.token);
+  }
+
+  void not_saved(const caf::error& reason) {
+    say(sentence_of(reason) + ". Nothing was saved.");
+  }
+
+  void say(const std::string& text) {
+    effect::say line{text};
+    apply(line);
+  }
+
   // -- outbound ---------------------------------------------------------------
 
   delivery_promise on_deliver(const outbound& operation) {
@@ -601,12 +781,15 @@ private:
     case outbound_op::react:
       conclude(id, delivered{});
       return promise;
-    case outbound_op::upload: {
-      auto outcome = failed("The console cannot show files.");
-      outcome.fault = delivery_fault::permanent;
-      conclude(id, std::move(outcome));
+    case outbound_op::upload:
+      if (operation.file && config().uploads) {
+        ask_gate(id, operation);
+      } else {
+        auto outcome = failed("The console cannot show files.");
+        outcome.fault = delivery_fault::permanent;
+        conclude(id, std::move(outcome));
+      }
       return promise;
-    }
     }
     return promise;
   }
@@ -657,6 +840,10 @@ private:
   }
 
   void show(uint64_t id, const outbound& operation) {
+    if (operation.op == outbound_op::upload) {
+      tell_file(id, operation);
+      return;
+    }
     auto ref = operation.op == outbound_op::edit && !operation.ref.empty()
                  ? operation.ref
                  : core_->next_id(now());
@@ -675,6 +862,18 @@ private:
     auto token = ++last_token_;
     writes_[token] = {id, std::move(ref)};
     print(token, std::move(lines));
+  }
+
+  /// A file is a line that tells how to keep it.
+  void tell_file(uint64_t id, const outbound& operation) {
+    const auto& place = operation.conversation;
+    auto number = offered_.add(
+      contracts::contract_id(place, place.conversation_id), *operation.file);
+    outbound line = operation;
+    line.op = outbound_op::post;
+    line.file = caf::none;
+    line.text = file_line(*offered_.find(number));
+    show(id, line);
   }
 
   /// What runs tell comes through their responders.
@@ -734,6 +933,7 @@ private:
     }
     if (fine || std::exchange(output_lost_, true))
       return;
+    tell_host(channel_event::degraded, "Standard output is closed.");
     carry_out(core_->output_lost());
   }
 
@@ -826,6 +1026,8 @@ private:
   std::map<uint64_t, std::string> at_gate_;
   std::map<uint64_t, open_write> writes_;
   uint64_t last_token_ = 0;
+  /// Files of answers that the user was told of.
+  offered_files offered_;
   std::deque<std::string> dropped_runs_;
   std::map<std::string, kit::generation_timer> retries_;
   kit::generation_timer stop_timer_;

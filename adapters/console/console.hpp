@@ -3,6 +3,7 @@
 #include "actors/kit/log.hpp"
 #include "adapters/console/console_port.hpp"
 #include "messages/identity/workspace.hpp"
+#include "messages/interfaces/artifacts.hpp"
 #include "messages/interfaces/files.hpp"
 #include "messages/interfaces/interaction.hpp"
 #include "messages/interfaces/jobs.hpp"
@@ -62,10 +63,16 @@ struct console_deps {
   /// On a terminal agents may ask through it. Empty: they cannot.
   interaction_actor interaction;
   files_actor files;
+  /// Where files of answers can be had. Empty: nowhere.
+  artifacts_actor artifacts{};
   workspace ws;
   std::shared_ptr<const wall_clock> wall;
   /// Empty: nothing is counted.
   metrics_actor metrics;
+  /// Hears how the console is as a channel, under the number of its start.
+  /// Empty: nobody does.
+  channel_host_actor host;
+  uint64_t generation = 0;
   /// Streams; empty = the descriptors of the options and a thread of its own.
   std::shared_ptr<console_port> port;
 };

@@ -3,6 +3,8 @@
 #include "adapters/console/ask_core.hpp"
 #include "messages/contracts/identity.hpp"
 #include "messages/limits.hpp"
+#include "messages/text/command_text.hpp"
+#include "messages/text/utf8.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -22,6 +24,9 @@ constexpr const char* disk_sentence =
   "here "
   "and is offered again by itself: free disk space.";
 
+constexpr const char* late_sentence =
+  "The program is ending; send it again later.";
+
 } // namespace
 
 console_core::console_core(bool interactive, std::string first_name)
@@ -32,7 +37,7 @@ console_effects console_core::start() {
   console_effects out;
   enter(out, current_);
   out.push_back(effect::prompt{current_});
-  out.push_back(effect::allow{limits::console_open_messages});
+  out.push_back(effect::allow{limits::console_waiting_bytes});
   return out;
 }
 
@@ -48,59 +53,83 @@ console_effects console_core::line(const raw_line& input, int64_t now_ms) {
   using verb = console_line::verb;
   console_effects out;
   ++last_line_;
-  if (draining_)
-    return out;
+  auto cost = input.bytes.size() + limits::console_line_cost;
   auto parsed = read_line(input);
+  if (draining_) {
+    refuse_late(out, parsed, now_ms);
+    return out;
+  }
   switch (parsed.what) {
   case verb::nothing:
-    release(out);
+    release(out, cost);
     break;
   case verb::help:
     out.push_back(effect::say{help_text()});
-    release(out);
+    release(out, cost);
     break;
   case verb::wrong:
     out.push_back(effect::say{parsed.text});
-    release(out);
+    release(out, cost);
+    break;
+  case verb::save:
+    out.push_back(effect::save{parsed.number, std::move(parsed.path)});
+    release(out, cost);
     break;
   case verb::switch_to:
     current_ = parsed.text;
     enter(out, current_);
     out.push_back(effect::prompt{current_});
     say_question(out, current_, true);
-    release(out);
+    release(out, cost);
     break;
   case verb::quit:
     for (auto& next : end_of_input())
       out.push_back(std::move(next));
     break;
-  case verb::message: {
+  case verb::message:
     if (asks_.contains(current_) && !parsed.cut
         && !overrides_question(parsed.text)) {
       answer(out, parsed.text);
-      release(out);
+      release(out, cost);
       break;
     }
-    message entry;
-    entry.text = std::move(parsed.text);
-    entry.line = last_line_;
-    entry.cut = parsed.cut;
-    enter(out, current_).waiting.push_back(std::move(entry));
-    offer_next(out, current_, now_ms);
+    [[fallthrough]];
+  case verb::attach:
+    take(out, std::move(parsed), cost, now_ms);
     break;
-  }
-  case verb::attach: {
-    message entry;
-    entry.text = std::move(parsed.text);
-    entry.line = last_line_;
-    entry.cut = parsed.cut;
-    entry.look = ++last_look_;
-    out.push_back(effect::look{entry.look, std::move(parsed.path)});
-    enter(out, current_).waiting.push_back(std::move(entry));
-    break;
-  }
   }
   return out;
+}
+
+void console_core::take(console_effects& out, console_line parsed, size_t cost,
+                        int64_t now_ms) {
+  message entry;
+  entry.text = std::move(parsed.text);
+  entry.line = last_line_;
+  entry.cost = cost;
+  entry.cut = parsed.cut;
+  if (parsed.what == console_line::verb::attach) {
+    entry.look = ++last_look_;
+    out.push_back(effect::look{entry.look, std::move(parsed.path)});
+  } else {
+    entry.stop = text::is_stop_word(entry.text);
+  }
+  enter(out, current_).waiting.push_back(std::move(entry));
+  offer_next(out, now_ms);
+}
+
+// What is typed at a terminal is answered every time; a pipe may hold much.
+void console_core::refuse_late(console_effects& out, const console_line& parsed,
+                               int64_t now_ms) {
+  using verb = console_line::verb;
+  if (parsed.what != verb::message && parsed.what != verb::attach)
+    return;
+  out.push_back(effect::settled{ids_.next(now_ms),
+                                to_string(errc::shutting_down), late_sentence,
+                                current_, last_line_});
+  if (interactive_ || !std::exchange(late_told_, true))
+    out.push_back(
+      effect::say{std::string{"Your line was not taken. "} + late_sentence});
 }
 
 // Later lines wait until it is known whether this one is sent at all.
@@ -119,11 +148,13 @@ console_effects console_core::looked(uint64_t number, const std::string& file,
       entry->look = 0;
       entry->file = file;
     } else {
+      auto refused = std::move(*entry);
       line.erase(entry);
-      out.push_back(effect::say{refusal + " Nothing was sent."});
-      release(out);
+      auto why = text::sanitize_utf8(refusal);
+      out.push_back(effect::say{why + " Nothing was sent."});
+      drop(out, name, refused, errc::bad_request, why, now_ms);
     }
-    offer_next(out, name, now_ms);
+    offer_next(out, now_ms);
     end_when_done(out);
     break;
   }
@@ -203,27 +234,84 @@ console_effects console_core::answer_refused(
   return out;
 }
 
-void console_core::release(console_effects& out) {
-  if (!input_ended_)
-    out.push_back(effect::allow{1});
+void console_core::release(console_effects& out, size_t cost) {
+  if (!input_ended_ && !draining_)
+    out.push_back(effect::allow{cost});
 }
 
-/// Offers one message at a time: the second must not overtake the first when
-/// the first has to be offered again.
-void console_core::offer_next(console_effects& out, const std::string& name,
-                              int64_t now_ms) {
-  auto& place = conversations_[name];
-  if (!place.ready || place.offered || place.waiting.empty() || draining_
-      || place.waiting.front().look != 0)
+/// A line that was never offered has run its course.
+void console_core::drop(console_effects& out, const std::string& name,
+                        const message& entry, errc why,
+                        const std::string& sentence, int64_t now_ms) {
+  out.push_back(effect::settled{ids_.next(now_ms), to_string(why), sentence,
+                                name, entry.line});
+  release(out, entry.cost);
+}
+
+/// A terminal may have any number of messages open: the queue of the session
+/// bounds them.
+bool console_core::has_room() const {
+  auto open = open_.size();
+  for (const auto& [name, place] : conversations_)
+    open += place.offered ? 1 : 0;
+  return interactive_ || open < limits::console_open_messages;
+}
+
+/// Offers the oldest lines that may go, one message of a conversation at a
+/// time: the second must not overtake the first when the first has to be
+/// offered again.
+void console_core::offer_next(console_effects& out, int64_t now_ms) {
+  if (draining_)
     return;
-  place.offered = std::move(place.waiting.front());
-  place.waiting.pop_front();
-  auto& entry = *place.offered;
+  while (has_room()) {
+    auto next = conversations_.end();
+    for (auto entry = conversations_.begin(); entry != conversations_.end();
+         ++entry) {
+      const auto& place = entry->second;
+      if (!place.ready || place.offered || place.waiting.empty()
+          || place.waiting.front().look != 0)
+        continue;
+      if (next == conversations_.end()
+          || place.waiting.front().line < next->second.waiting.front().line)
+        next = entry;
+    }
+    if (next == conversations_.end())
+      break;
+    auto& [name, place] = *next;
+    place.offered = std::move(place.waiting.front());
+    place.waiting.pop_front();
+    offer(out, name, *place.offered, now_ms);
+  }
+  overtake(out, now_ms);
+}
+
+void console_core::offer(console_effects& out, const std::string& name,
+                         message& entry, int64_t now_ms) {
   entry.id = ids_.next(now_ms);
   if (entry.cut)
     cut_.insert(entry.id);
   out.push_back(
     effect::submit{name, entry.id, entry.text, entry.file, entry.line});
+}
+
+/// A stop does not wait for room, nor behind a message that is to be offered
+/// again: it would come too late.
+void console_core::overtake(console_effects& out, int64_t now_ms) {
+  auto full = !has_room();
+  for (auto& [name, place] : conversations_) {
+    if (!place.ready || !(full || (place.offered && place.offered->resting)))
+      continue;
+    for (auto entry = place.waiting.begin(); entry != place.waiting.end();) {
+      if (!entry->stop) {
+        ++entry;
+        continue;
+      }
+      offer(out, name, *entry, now_ms);
+      auto id = entry->id;
+      overtaking_.emplace(std::move(id), std::move(*entry));
+      entry = place.waiting.erase(entry);
+    }
+  }
 }
 
 console_effects console_core::log_read(const std::string& name,
@@ -233,7 +321,7 @@ console_effects console_core::log_read(const std::string& name,
   for (const auto& id : ids)
     ids_.seen(id);
   conversations_[name].ready = true;
-  offer_next(out, name, now_ms);
+  offer_next(out, now_ms);
   return out;
 }
 
@@ -242,10 +330,15 @@ console_effects console_core::taken(const std::string& name,
                                     intake_outcome outcome, int64_t now_ms) {
   console_effects out;
   auto& place = conversations_[name];
-  if (!place.offered || place.offered->id != id)
+  message entry;
+  if (place.offered && place.offered->id == id) {
+    entry = *std::exchange(place.offered, std::nullopt);
+    place.retry_ms = 0;
+  } else if (auto past = overtaking_.extract(id); !past.empty()) {
+    entry = std::move(past.mapped());
+  } else {
     return out;
-  auto entry = *std::exchange(place.offered, std::nullopt);
-  place.retry_ms = 0;
+  }
   // A duplicate of an offer that seemed to fail is the message itself.
   auto open = outcome == intake_outcome::taken
               || (outcome == intake_outcome::duplicate && entry.offered_before);
@@ -255,11 +348,18 @@ console_effects console_core::taken(const std::string& name,
     cut_.erase(id);
     if (!open)
       out.push_back(effect::settled{id, to_string(outcome)});
-    release(out);
   }
-  offer_next(out, name, now_ms);
+  release(out, entry.cost);
+  forget_stop(name);
+  offer_next(out, now_ms);
   end_when_done(out);
   return out;
+}
+
+/// Where nothing is open any more, no turn is being stopped.
+void console_core::forget_stop(const std::string& name) {
+  if (!has_open(name))
+    conversations_[name].stopping = false;
 }
 
 console_effects console_core::not_taken(const std::string& name,
@@ -267,16 +367,22 @@ console_effects console_core::not_taken(const std::string& name,
                                         const std::string& sentence) {
   console_effects out;
   auto& place = conversations_[name];
-  if (!place.offered || place.offered->id != id)
+  auto past = overtaking_.extract(id);
+  auto current = place.offered && place.offered->id == id;
+  if (!current && past.empty())
     return out;
-  if (why == errc::bad_identity || why == errc::bad_request
+  // A stop that comes late would end another turn.
+  if (!current || why == errc::bad_identity || why == errc::bad_request
       || why == errc::denied || draining_) {
+    auto cost = current ? place.offered->cost : past.mapped().cost;
     cut_.erase(id);
-    place.offered.reset();
+    if (current)
+      place.offered.reset();
     out.push_back(effect::say{"Your message was not taken: " + sentence});
     out.push_back(effect::settled{id, to_string(why), sentence});
-    release(out);
-    if (!draining_)
+    release(out, cost);
+    forget_stop(name);
+    if (current && !draining_)
       out.push_back(effect::retry{name, 0});
     end_when_done(out);
     return out;
@@ -302,7 +408,7 @@ console_effects console_core::retry_due(const std::string& name,
   if (draining_)
     return out;
   if (!place.offered) {
-    offer_next(out, name, now_ms);
+    offer_next(out, now_ms);
     return out;
   }
   if (std::exchange(place.offered->resting, false))
@@ -311,11 +417,15 @@ console_effects console_core::retry_due(const std::string& name,
   return out;
 }
 
-console_effects console_core::closed(const std::string& id) {
+console_effects console_core::closed(const std::string& id, int64_t now_ms) {
   console_effects out;
   for (auto& [name, place] : conversations_)
-    if (place.offered && place.offered->id == id)
+    if (place.offered && place.offered->id == id) {
       place.offered->closed = true;
+      place.stopping = false;
+    }
+  if (auto past = overtaking_.find(id); past != overtaking_.end())
+    past->second.closed = true;
   if (id == stopping_other_)
     stopping_other_.clear();
   auto entry = open_.find(id);
@@ -324,7 +434,7 @@ console_effects console_core::closed(const std::string& id) {
   conversations_[entry->second].stopping = false;
   open_.erase(entry);
   cut_.erase(id);
-  release(out);
+  offer_next(out, now_ms);
   end_when_done(out);
   return out;
 }
@@ -401,7 +511,7 @@ console_effects console_core::output_lost() {
   return out;
 }
 
-console_effects console_core::drain() {
+console_effects console_core::drain(int64_t now_ms) {
   console_effects out;
   if (std::exchange(draining_, true))
     return out;
@@ -410,11 +520,13 @@ console_effects console_core::drain() {
       contracts::contract_id({platform_id::console, name}, name)});
   size_t lost = 0;
   for (auto& [name, place] : conversations_) {
-    lost += std::exchange(place.waiting, {}).size();
+    for (const auto& entry : std::exchange(place.waiting, {})) {
+      drop(out, name, entry, errc::shutting_down, late_sentence, now_ms);
+      ++lost;
+    }
     if (place.offered && place.offered->resting) {
-      out.push_back(effect::settled{place.offered->id,
-                                    to_string(errc::shutting_down),
-                                    "The program is ending."});
+      out.push_back(effect::settled{
+        place.offered->id, to_string(errc::shutting_down), late_sentence});
       place.offered.reset();
       ++lost;
     }
@@ -446,7 +558,7 @@ std::string console_core::preface_of(const std::string& id) {
 }
 
 size_t console_core::load() const {
-  auto result = open_.size();
+  auto result = open_.size() + overtaking_.size();
   for (const auto& [name, place] : conversations_)
     result += place.waiting.size() + (place.offered ? 1 : 0);
   return result;

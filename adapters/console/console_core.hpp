@@ -35,14 +35,17 @@ struct submit {
   /// Number of the line it came from; 0: nobody typed it.
   uint64_t line = 0;
 };
-/// A message has ended without being open: it was carried out, logged or
-/// refused.
+/// A message has ended without being open: it was carried out, logged, refused,
+/// or never offered.
 struct settled {
   std::string id;
   /// Of the intake, or the name of an error.
   std::string outcome;
   /// What went wrong; empty: nothing did.
   std::string fault = {};
+  /// Conversation and line of one that was never offered.
+  std::string name = {};
+  uint64_t line = 0;
 };
 /// Hand an answer of the user to the hub; a refusal comes back with
 /// answer_refused.
@@ -61,6 +64,12 @@ struct look {
   /// As it was written.
   std::string path;
 };
+/// Keep a file of an answer; the shell says what came of it.
+struct save {
+  uint64_t number = 0;
+  /// As it was written; empty: where the program was started.
+  std::string path;
+};
 /// Stop a turn that the console did not ask for (one that a restart resumed):
 /// ask the offices for these conversations, one after the other, until one has
 /// a turn; answer with stop_answered.
@@ -76,9 +85,10 @@ struct retry {
 struct say {
   std::string text;
 };
-/// So many more lines may be read.
+/// Lines of so many more bytes may be read; a line counts its bytes and
+/// limits::console_line_cost.
 struct allow {
-  size_t lines = 0;
+  size_t bytes = 0;
 };
 /// The conversation that lines go to has changed.
 struct prompt {
@@ -97,7 +107,7 @@ struct shutdown {
 using console_effect =
   std::variant<effect::read_log, effect::submit, effect::settled,
                effect::answer, effect::cancel_ask, effect::look,
-               effect::stop_any, effect::retry, effect::say, effect::allow,
+               effect::save, effect::stop_any, effect::retry, effect::say, effect::allow,
                effect::prompt, effect::shutdown>;
 
 using console_effects = std::vector<console_effect>;
@@ -145,9 +155,9 @@ public:
     const std::string& name, const contracts::ask_submission_result& result);
   console_effects retry_due(const std::string& name, int64_t now_ms);
   /// The ledger entry of a message is closed.
-  console_effects closed(const std::string& id);
+  console_effects closed(const std::string& id, int64_t now_ms);
   /// Nothing new is taken any more; answers what is lost by that.
-  console_effects drain();
+  console_effects drain(int64_t now_ms);
   /// Standard output is gone: nobody can read answers.
   console_effects output_lost();
 
@@ -164,11 +174,14 @@ private:
     std::string id;
     std::string text;
     std::string file;
-    /// Number of its line of the input.
+    /// Number of its line of the input, and what it counts.
     uint64_t line = 0;
+    size_t cost = 0;
     /// Its file is being looked at; 0: it has none, or it is fine.
     uint64_t look = 0;
     bool cut = false;
+    /// The magic word.
+    bool stop = false;
     bool offered_before = false;
     /// Waits for its next offer.
     bool resting = false;
@@ -186,13 +199,23 @@ private:
     bool stopping = false;
   };
 
-  void offer_next(console_effects& out, const std::string& name,
-                  int64_t now_ms);
+  void take(console_effects& out, console_line parsed, size_t cost,
+            int64_t now_ms);
+  void refuse_late(console_effects& out, const console_line& parsed,
+                   int64_t now_ms);
+  void offer_next(console_effects& out, int64_t now_ms);
+  void offer(console_effects& out, const std::string& name, message& entry,
+             int64_t now_ms);
+  void overtake(console_effects& out, int64_t now_ms);
+  bool has_room() const;
   void answer(console_effects& out, const std::string& text);
   void say_question(console_effects& out, const std::string& name,
                     bool with_message);
-  /// A line has run its course.
-  void release(console_effects& out);
+  /// A line does not wait here any more.
+  void release(console_effects& out, size_t cost);
+  void drop(console_effects& out, const std::string& name, const message& entry,
+            errc why, const std::string& sentence, int64_t now_ms);
+  void forget_stop(const std::string& name);
   void end_when_done(console_effects& out);
   void end(console_effects& out, const std::string& reason,
            bool when_settled = false);
@@ -207,6 +230,8 @@ private:
   std::map<std::string, contracts::ask_snapshot> asks_;
   /// Open message → its conversation.
   std::map<std::string, std::string> open_;
+  /// Stops that were offered past the messages before them.
+  std::map<std::string, message> overtaking_;
   /// Conversations that something was printed for, at most
   /// limits::console_visible_messages.
   std::set<std::string> met_;
@@ -222,6 +247,8 @@ private:
   bool draining_ = false;
   bool ended_ = false;
   bool interrupted_ = false;
+  /// It was said that lines are not taken any more.
+  bool late_told_ = false;
 };
 
 } // namespace bureau::console

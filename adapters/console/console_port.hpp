@@ -27,18 +27,23 @@ class console_port {
 public:
   virtual ~console_port() = default;
 
-  /// Begins; lines come only as far as `allow` lets them.
+  /// Begins; lines come only as far as `allow` lets them: while what they
+  /// count, their bytes and limits::console_line_cost each, is below it.
   /// @returns one sentence when the streams cannot be used
   virtual std::optional<std::string> start(console_events events) = 0;
 
   /// Writes whole lines, in the order of the calls.
   virtual void write(uint64_t token, std::string out, std::string err) = 0;
 
-  /// Lets so many more lines come.
-  virtual void allow(size_t lines) = 0;
+  /// Lets lines of so many more bytes come.
+  virtual void allow(size_t bytes) = 0;
 
   /// Shows another prompt; nothing in a pipe.
   virtual void prompt(std::string text) = 0;
+
+  /// The end is near: a write that nobody takes for a while is given up, and
+  /// all later ones with it.
+  virtual void hurry() = 0;
 
   /// Stops reading for good, writes what was handed over, then ends.
   virtual void stop() = 0;

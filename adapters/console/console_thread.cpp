@@ -2,6 +2,7 @@
 
 #include "adapters/console/input_core.hpp"
 #include "adapters/console/terminal_line.hpp"
+#include "messages/limits.hpp"
 
 #include <poll.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <clocale>
 #include <deque>
@@ -28,13 +30,13 @@ namespace {
 constexpr size_t read_bytes = 65'536;
 /// A stopping thread waits this often, for this long, for a slow reader.
 constexpr int stop_polls = 20;
-constexpr int stop_poll_ms = 100;
+constexpr std::chrono::milliseconds poll_time{100};
 
 struct command {
-  enum class verb : uint8_t { write, allow, prompt, stop };
+  enum class verb : uint8_t { write, allow, prompt, hurry, stop };
   verb what = verb::stop;
   uint64_t token = 0;
-  size_t lines = 0;
+  size_t bytes = 0;
   std::string out;
   std::string err;
   command* next = nullptr;
@@ -117,10 +119,10 @@ public:
     push(std::move(item));
   }
 
-  void allow(size_t lines) override {
+  void allow(size_t bytes) override {
     auto item = std::make_unique<command>();
     item->what = command::verb::allow;
-    item->lines = lines;
+    item->bytes = bytes;
     push(std::move(item));
   }
 
@@ -128,6 +130,12 @@ public:
     auto item = std::make_unique<command>();
     item->what = command::verb::prompt;
     item->out = std::move(text);
+    push(std::move(item));
+  }
+
+  void hurry() override {
+    auto item = std::make_unique<command>();
+    item->what = command::verb::hurry;
     push(std::move(item));
   }
 
@@ -196,6 +204,7 @@ private:
     [[maybe_unused]] auto got = ::read(wake_, &count, sizeof count);
     for (auto& item : inbox_.take()) {
       stop_seen_ = stop_seen_ || item->what == command::verb::stop;
+      hurried_ = hurried_ || item->what == command::verb::hurry;
       todo_.push_back(std::move(item));
     }
   }
@@ -206,10 +215,12 @@ private:
       print(item);
       break;
     case command::verb::allow:
-      credit_ += item.lines;
+      credit_ += static_cast<int64_t>(item.bytes);
       break;
     case command::verb::prompt:
       terminal_.set_prompt(std::move(item.out));
+      break;
+    case command::verb::hurry:
       break;
     case command::verb::stop:
       stopping_ = true;
@@ -221,46 +232,64 @@ private:
     auto fine = true;
     if (!item.out.empty()) {
       auto text = terminal_.erase() + item.out;
-      fine = write_all(streams_.output_fd, text);
+      fine = !output_lost_ && write_all(streams_.output_fd, text);
+      // Behind half a line nothing may follow.
+      output_lost_ = !fine;
       terminal_.redraw();
     }
     // Whether anybody reads the error stream makes no difference to an answer.
-    if (!item.err.empty())
-      write_all(streams_.error_fd, item.err);
+    if (!item.err.empty() && !errors_lost_)
+      errors_lost_ = !write_all(streams_.error_fd, item.err);
     if (item.token > 0 || !fine)
       events_.written(item.token, fine);
   }
 
   bool write_all(int fd, std::string_view text) {
+    auto idle = 0;
     while (!text.empty()) {
-      std::array<pollfd, 2> fds{};
+      std::array<pollfd, 3> fds{};
       fds[0] = {fd, POLLOUT, 0};
       fds[1] = {wake_, POLLIN, 0};
-      auto watch = stop_seen_ ? nfds_t{1} : nfds_t{2};
-      auto ready = poll(fds.data(), watch, stop_seen_ ? stop_poll_ms : -1);
+      fds[2] = {streams_.input_fd, POLLIN, 0};
+      // Near the end time counts, not what comes meanwhile. Before it a reader
+      // that is slow does not keep a pipe from being read.
+      auto counted = hurried_ || stop_seen_;
+      auto reading = !streams_.interactive && wants_input();
+      auto watch = counted ? nfds_t{1} : nfds_t{reading ? 3u : 2u};
+      auto ready = poll(fds.data(), watch,
+                        counted ? static_cast<int>(poll_time.count()) : -1);
       if (ready < 0 && errno != EINTR)
         return false;
-      if (stop_seen_ && ready == 0 && --patience_ <= 0)
+      if (ready == 0 && stop_seen_ && --patience_ <= 0)
         return false;
-      if (fds[1].revents != 0)
+      if (ready == 0 && ++idle >= streams_.patience / poll_time)
+        return false;
+      if (fds[1].revents != 0 || (counted && !stop_seen_))
         collect();
+      if (ready > 0 && fds[2].revents != 0) {
+        read_pipe();
+        deliver_lines();
+      }
       if (ready <= 0 || fds[0].revents == 0)
         continue;
       // No more than a pipe surely takes, so that the call cannot block.
       auto size = std::min<size_t>(text.size(), PIPE_BUF);
       auto done = ::write(fd, text.data(), size);
-      if (done >= 0)
+      if (done >= 0) {
         text.remove_prefix(static_cast<size_t>(done));
-      else if (errno != EINTR && errno != EAGAIN)
+        idle = 0;
+      } else if (errno != EINTR && errno != EAGAIN) {
         return false;
+      }
     }
     return true;
   }
 
   void deliver_lines() {
     while (credit_ > 0 && !lines_.empty()) {
-      --credit_;
       auto item = std::move(lines_.front());
+      credit_ -=
+        static_cast<int64_t>(item.bytes.size() + limits::console_line_cost);
       lines_.pop_front();
       events_.line(std::move(item.bytes), item.cut);
     }
@@ -321,13 +350,16 @@ private:
   std::thread thread_;
   // -- owned by the thread ----------------------------------------------------
   std::deque<command_ptr> todo_;
+  bool hurried_ = false;
   bool stop_seen_ = false;
   int patience_ = stop_polls;
   bool stopping_ = false;
   terminal_line terminal_;
   line_splitter splitter_;
   std::deque<raw_line> lines_;
-  size_t credit_ = 0;
+  int64_t credit_ = 0;
+  bool output_lost_ = false;
+  bool errors_lost_ = false;
   /// The input has no more bytes.
   bool at_end_ = false;
   /// Its end was told.

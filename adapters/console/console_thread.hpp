@@ -1,7 +1,9 @@
 #pragma once
 
 #include "adapters/console/console_port.hpp"
+#include "messages/limits.hpp"
 
+#include <chrono>
 #include <memory>
 
 namespace bureau::console {
@@ -12,6 +14,8 @@ struct console_streams {
   int input_fd = 0;
   int output_fd = 1;
   int error_fd = 2;
+  /// How long a write may find no reader once the end is near.
+  std::chrono::milliseconds patience = limits::abort_settle_timeout;
 };
 
 /// The real port: one thread that polls the input and a wake-up descriptor and

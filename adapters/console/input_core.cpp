@@ -5,6 +5,7 @@
 #include "messages/text/utf8.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -49,6 +50,10 @@ constexpr const char* attach_usage =
   "/attach needs the path of a file, in quotes when there are spaces in it: "
   "/attach \"my notes.txt\" what is this?";
 
+constexpr const char* save_usage =
+  "/save needs the number of a file, as the line about it tells, and may name "
+  "where it goes: /save 1 \"my notes.txt\"";
+
 /// The rest behind a command of ours; nothing when the line is another one.
 std::optional<std::string_view> behind(std::string_view line,
                                        std::string_view command) {
@@ -60,7 +65,8 @@ std::optional<std::string_view> behind(std::string_view line,
   return text::trim(line);
 }
 
-/// `PATH [text]`; the path may stand in quotes of either kind.
+/// `PATH [text]`; the path may stand in quotes of either kind. It keeps its
+/// bytes: a name need not be UTF-8.
 console_line read_attach(std::string_view rest) {
   using verb = console_line::verb;
   console_line result{verb::attach, {}, false};
@@ -79,8 +85,26 @@ console_line read_attach(std::string_view rest) {
   rest.remove_prefix(end + (quoted ? 1 : 0));
   if (result.path.empty())
     return {verb::wrong, attach_usage, false};
-  result.text =
-    text::prefix_bytes(text::trim(rest), limits::message_text_bytes);
+  auto clean = text::sanitize_utf8(text::trim(rest));
+  result.text = text::prefix_bytes(clean, limits::message_text_bytes);
+  return result;
+}
+
+/// `N [PATH]`; the path may stand in quotes of either kind.
+console_line read_save(std::string_view rest) {
+  using verb = console_line::verb;
+  console_line result{verb::save, {}, false};
+  auto end = rest.data() + rest.size();
+  auto [stopped, fault] = std::from_chars(rest.data(), end, result.number);
+  if (fault != std::errc{} || result.number == 0
+      || (stopped != end && *stopped != ' ' && *stopped != '\t'))
+    return {verb::wrong, save_usage, false};
+  auto path = text::trim(rest.substr(static_cast<size_t>(stopped - rest.data())));
+  auto quoted = path.size() > 1 && (path.front() == '"' || path.front() == '\'')
+                && path.back() == path.front();
+  if (quoted)
+    path = path.substr(1, path.size() - 2);
+  result.path = path;
   return result;
 }
 
@@ -106,11 +130,13 @@ console_line read_line(const raw_line& line) {
             "/to needs the name of a conversation: 1 to 32 of a-z, 0-9 and -.",
             false};
   }
-  if (auto rest = behind(trimmed, "/attach")) {
+  if (auto rest = behind(text::trim(bytes), "/attach")) {
     auto result = read_attach(*rest);
     result.cut = result.what == verb::attach && line.cut;
     return result;
   }
+  if (auto rest = behind(trimmed, "/save"))
+    return read_save(*rest);
   console_line result{verb::message, {}, line.cut};
   result.text = text::prefix_bytes(clean, limits::message_text_bytes);
   result.cut = result.cut || result.text.size() < clean.size();
@@ -121,6 +147,7 @@ std::string help_text() {
   return "/to NAME             talk in the conversation NAME\n"
          "/attach PATH [text]  send a file, and text with it; a path with "
          "spaces in quotes\n"
+         "/save N [PATH]       keep file N of an answer\n"
          "/quit                end the program\n"
          "/help                show this text\n"
          "/queue [MODE]        what lines do while a turn runs: follow-up, "

@@ -38,6 +38,8 @@ struct console_line {
     nothing,
     message,
     attach,
+    /// A file of an answer is to be kept.
+    save,
     help,
     quit,
     switch_to,
@@ -49,13 +51,15 @@ struct console_line {
   std::string text;
   /// message: the line was longer than a message may be.
   bool cut = false;
-  /// attach: the path as it was written.
+  /// attach, save: the path as it was written.
   std::string path = {};
+  /// save: number of the file.
+  uint64_t number = 0;
   friend bool operator==(const console_line&, const console_line&) = default;
 };
 
 /// Reads one line: ill-formed UTF-8 becomes U+FFFD, a carriage return at its
-/// end goes, `/attach PATH`, `/help`, `/to NAME` and `/quit` are the console's
+/// end goes, `/attach PATH`, `/save N [PATH]`, `/help`, `/to NAME` and `/quit` are the console's
 /// own, blank lines mean nothing.
 console_line read_line(const raw_line& line);
 

@@ -89,8 +89,8 @@ private:
     auto sentence =
       "The request to the model could not be sent: " + sentence_of(err);
     if (error == model_error_class::bad_request)
-      sentence += "; correct baseUrl and headers of its provider in "
-                  "models.json.";
+      sentence += "; correct the key of its provider, or its baseUrl and "
+                  "headers in models.json.";
     stream_effects effects;
     core_->refused(error, sentence, effects);
     carry_out(effects);

@@ -66,7 +66,7 @@ private:
       steps_.push_back(
         {call ? stream_kind::tool_call_start : stream_kind::text_start, index,
          "", std::move(opened)});
-      std::string_view rest = call ? block.arguments.text : block.text;
+      std::string_view rest = call ? block.arguments->text : block.text;
       for (auto length : delta_lengths(rest)) {
         steps_.push_back(
           {call ? stream_kind::tool_call_delta : stream_kind::text_delta,

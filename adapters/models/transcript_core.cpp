@@ -301,7 +301,7 @@ int64_t estimate_tokens(const transcript_message& message) {
       break;
     case block_kind::tool_call:
       chars += text::utf16_length(block.name)
-               + text::utf16_length(block.arguments.text);
+               + text::utf16_length(block.arguments->text);
       break;
     }
   }

@@ -209,6 +209,20 @@ io_status posix_file_system::rename(const std::string& from,
   return status_of([&] { return ::rename(from.c_str(), to.c_str()); });
 }
 
+io_status posix_file_system::rename_new(const std::string& from,
+                                        const std::string& to) {
+  auto moved = status_of([&] {
+    return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(),
+                       RENAME_NOREPLACE);
+  });
+  if (moved.error != EINVAL)
+    return moved;
+  // A file system that cannot be asked for it: look, then rename.
+  if (auto there = stat_name(to); there.error != ENOENT)
+    return {there ? EEXIST : there.error};
+  return rename(from, to);
+}
+
 io_status posix_file_system::rename_below(int dir, const std::string& from,
                                           const std::string& to) {
   return status_of(

@@ -1,6 +1,7 @@
 #include "config/os/process_figures.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -45,6 +46,13 @@ void raise_descriptor_limit() {
     return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void occupy_standard_streams() {
+  for (auto fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    // The lowest free number is taken, which is this one.
+    if (::fcntl(fd, F_GETFD) < 0)
+      ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 void ignore_broken_pipes() {

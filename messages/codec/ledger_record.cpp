@@ -79,7 +79,8 @@ std::vector<contracts::reply_part> parse_parts(const bj::object& line) {
   return result;
 }
 
-bj::object print_event(const conversation_event& event) {
+bj::object print_event(const ledger_record& record) {
+  const auto& event = record.event;
   bj::object result;
   result.emplace("ts", clean(event.message_id));
   put(result, "threadTs", event.thread_ts);
@@ -89,6 +90,7 @@ bj::object print_event(const conversation_event& event) {
                            : to_string(event.origin));
   result.emplace("user", clean(event.user));
   put(result, "userName", event.user_name);
+  put(result, "displayName", record.display_name);
   result.emplace("text", clean(event.text));
   bj::array attachments;
   for (auto& item : event.attachments) {
@@ -153,7 +155,7 @@ void print_fields(bj::object& line, const ledger_record& record) {
   case ledger_state::accepted:
     line.emplace("key", clean(record.event.session_key));
     line.emplace("origin", to_string(record.event.origin));
-    line.emplace("ev", print_event(record.event));
+    line.emplace("ev", print_event(record));
     put_json(line, "target", record.event.target);
     if (record.unlogged)
       line.emplace("unlogged", true);
@@ -183,10 +185,15 @@ void print_fields(bj::object& line, const ledger_record& record) {
   case ledger_state::sent:
     if (!record.note.empty()) {
       line.emplace("note", record.note);
+      // What a command said is delivered like an answer.
+      put(line, "ref", record.ref);
       break;
     }
     put_part(line, record);
     put(line, "ref", record.ref);
+    if (bj::value outcomes = contracts::to_json(record.outcomes);
+        contracts::is_outcomes(outcomes))
+      line.emplace("replyPartOutcomes", std::move(outcomes));
     break;
   case ledger_state::ambiguous:
     put(line, "run", record.run);
@@ -272,6 +279,7 @@ std::optional<ledger_record> parse_ledger_line(std::string_view text) {
     if (ev == nullptr || !ev->is_object())
       return std::nullopt;
     record.event = parse_event(*line, ev->get_object());
+    record.display_name = json::text_or_empty(ev->get_object(), "displayName");
     record.unlogged = json::bool_member(*line, "unlogged").value_or(false);
     return record;
   }
@@ -291,6 +299,8 @@ std::optional<ledger_record> parse_ledger_line(std::string_view text) {
       record.op = known;
   record.ref = json::text_or_empty(*line, "ref");
   record.labelled = json::bool_member(*line, "labelled").value_or(false);
+  if (auto outcomes = json::member(*line, "replyPartOutcomes"))
+    record.outcomes = contracts::sanitize_outcomes(*outcomes);
   record.note = json::text_or_empty(*line, "note");
   record.why = json::text_or_empty(*line, "why");
   record.told = json::bool_member(*line, "told").value_or(false);

@@ -47,6 +47,8 @@ struct ledger_record {
   /// an earlier message of its session waits for files. A second such record
   /// without the mark, with the files, goes along with that line.
   bool unlogged = false;
+  /// accepted: name of its sender that the chat log shows, when it differs.
+  std::string display_name;
   /// running, produced, sending, sent, ambiguous.
   std::string run;
   /// running: 1 or 2.
@@ -64,6 +66,8 @@ struct ledger_record {
   /// sending: message that is edited; sent: the platform's id.
   std::string ref;
   bool labelled = false;
+  /// sent, with the last part: what of the answer its reader did not get.
+  std::vector<contracts::delivery_outcome> outcomes;
   /// sent without a delivery: one of the closed set, else empty.
   std::string note;
   /// dead, ambiguous.

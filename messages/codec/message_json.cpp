@@ -42,7 +42,7 @@ void append_block(std::string& out, const content_block& block) {
     append_member(out, "name", block.name);
     append_name(out, "arguments");
     // Arguments are an object by contract; a reader may rely on it.
-    auto parsed = json::parse(block.arguments.text);
+    auto parsed = json::parse(block.arguments->text);
     out += parsed && parsed.value.is_object() ? json::print(parsed.value)
                                               : std::string{"{}"};
     append_optional(out, "thoughtSignature", block.signature);
@@ -175,9 +175,9 @@ bool parse_block(const value& element, content_block& block) {
     block.name = json::text_or_empty(*fields, "name");
     block.signature = json::text_or_empty(*fields, "thoughtSignature");
     auto arguments = json::member(*fields, "arguments");
-    block.arguments.text = arguments != nullptr && arguments->is_object()
+    block.arguments = json_text{arguments != nullptr && arguments->is_object()
                              ? json::print(*arguments)
-                             : "{}";
+                             : "{}"};
   } else {
     return false;
   }

@@ -75,6 +75,13 @@ private:
                               + "\" must be a list");
   }
 
+  static bool holds_offices(const bj::value& value) {
+    return value.is_array()
+           && std::any_of(
+             value.get_array().begin(), value.get_array().end(),
+             [](const auto& entry) { return bool{parse_address(entry)}; });
+  }
+
   bool read_platforms(const bj::object& document) {
     auto list = json::member(document, "enabledPlatforms");
     if (list == nullptr || !list->is_array())
@@ -97,15 +104,15 @@ private:
 
   bool read_offices(const bj::object& document) {
     auto list = json::member(document, "offices");
-    // Files older than office records have none. An unknown list may be this
-    // one with a damaged name: then the offices must not be forgotten.
+    // Files older than office records have none. A list of addresses under
+    // another name is this one with a damaged name: the offices in it must not
+    // be forgotten.
     if (list == nullptr) {
       for (const auto& member : document)
-        if (member.value().is_array() && member.key() != "enabledPlatforms"
-            && member.key() != "migrations")
+        if (holds_offices(member.value()))
           return fail("/" + std::string{member.key()},
                       "Invalid office registry shape: \"offices\" is missing "
-                      "beside the unknown list "
+                      "beside the unknown list of offices "
                         + quoted(std::string_view{member.key()}));
       return true;
     }

@@ -33,7 +33,7 @@ transcript_message custom_message(const object& entry) {
   result.content = parse_content(json::member(entry, "content"));
   result.display = json::bool_member(entry, "display").value_or(false);
   if (auto details = json::member(entry, "details"))
-    result.details.text = json::print(*details);
+    result.details = json_text{json::print(*details)};
   result.timestamp_ms = entry_time(entry);
   return result;
 }

@@ -174,14 +174,14 @@ std::string print_session_entry(const session_entry& entry, std::string_view id,
     break;
   case entry_kind::custom_message:
     json::append_member(out, "customType",
-                        entry.custom_type.empty() ? entry.message.custom_type
+                        entry.custom_type.empty() ? *entry.message.custom_type
                                                   : entry.custom_type);
     json::append_name(out, "content");
     append_content(out, entry.message.content);
     json::append_flag(out, "display", entry.message.display);
     if (!entry.message.details.empty()) {
       json::append_name(out, "details");
-      json::append_json(out, entry.message.details.text);
+      json::append_json(out, entry.message.details->text);
     }
     break;
   case entry_kind::session_info:

@@ -73,6 +73,24 @@ bj::object to_json(const channel_status& status) {
   return result;
 }
 
+bj::object to_json(const config_view_section& section) {
+  bj::array fields;
+  for (const auto& field : section.fields) {
+    bj::object member{{"id", field.id},
+                      {"label", field.label},
+                      {"value", field.value},
+                      {"source", to_string(field.source)}};
+    if (field.redacted)
+      member["redacted"] = true;
+    put(member, "envKey", field.env_key);
+    fields.push_back(std::move(member));
+  }
+  return {{"id", section.id},
+          {"label", section.label},
+          {"status", section.active ? "active" : "disabled"},
+          {"fields", std::move(fields)}};
+}
+
 bj::object to_json(const notify_delivery_result& result) {
   bj::object fields{{"delivered", result.delivered}};
   put(fields, "reason", result.reason);

@@ -77,6 +77,8 @@ struct config_view_section {
 
 BUREAU_INSPECT(config_view_section, x.id, x.label, x.active, x.fields);
 
+bj::object to_json(const config_view_section& section);
+
 /// Where a notification can go.
 struct notify_destination {
   std::string conversation_id;

@@ -168,13 +168,20 @@ std::vector<std::string> text_lines(bj::object frame, const char* name) {
 
 std::vector<std::string> append_lines(const bj::object& frame) {
   auto delta = text::sanitize_utf8(json::text_or_empty(frame, "delta"));
-  auto shortest = serialize_frame({{"kind", "append"}, {"delta", ""}});
+  auto line = frame;
+  line["delta"] = "";
+  auto shortest = bounded_line(line);
   std::vector<std::string> result;
   std::string_view rest = delta;
   do {
-    auto piece = fitting_prefix(rest, frame_line_bytes - shortest.size());
+    auto room = shortest ? frame_line_bytes - shortest->size() : 0;
+    auto piece = fitting_prefix(rest, room);
+    // Not even one character has room beside what the line is about.
+    if (piece.empty() && !rest.empty())
+      return too_large();
     rest.remove_prefix(piece.size());
-    result.push_back(serialize_frame({{"kind", "append"}, {"delta", piece}}));
+    line["delta"] = piece;
+    result.push_back(serialize_frame(line));
   } while (!rest.empty());
   return result;
 }
@@ -202,21 +209,26 @@ std::string text_of_payload(const bj::value& value) {
   return print_wire(value, frame_line_bytes * 64).value_or(std::string{});
 }
 
-bj::object oversized_event_marker(std::string_view type) {
+/// @param frame what the marker takes the place of
+bj::object oversized_event_marker(const bj::object& frame,
+                                  std::string_view type) {
   auto valid = text::sanitize_utf8(type);
   auto name = text::prefix_utf16(valid, original_type_units);
-  return {{"kind", "event"},
-          {"event",
-           {{"type", "runtime_telemetry"},
-            {"kind", "oversized_event"},
-            {"data", {{"originalType", name}}},
-            {"metadata", {{"truncated", true}}}}}};
+  bj::object result{{"kind", "event"},
+                    {"event",
+                     {{"type", "runtime_telemetry"},
+                      {"kind", "oversized_event"},
+                      {"data", {{"originalType", name}}},
+                      {"metadata", {{"truncated", true}}}}}};
+  if (auto about = frame.if_contains("metadata"))
+    result["metadata"] = *about;
+  return result;
 }
 
 std::vector<std::string> event_lines(bj::object frame) {
   // An event that was too large to be kept has no type any more.
   if (!is_event(json::member(frame, "event")))
-    return or_too_large(bounded_line(oversized_event_marker("unknown")));
+    return or_too_large(bounded_line(oversized_event_marker(frame, "unknown")));
   if (auto line = bounded_line(frame))
     return or_too_large(std::move(line));
   auto event = frame["event"].if_object();
@@ -247,7 +259,7 @@ std::vector<std::string> event_lines(bj::object frame) {
     if (auto line = cut_to_fit(frame, *event->if_contains(name), text, suffix))
       return or_too_large(std::move(line));
   }
-  return or_too_large(bounded_line(oversized_event_marker(type)));
+  return or_too_large(bounded_line(oversized_event_marker(frame, type)));
 }
 
 bj::object failure_part(const char* id, const char* message) {
@@ -264,7 +276,7 @@ bj::object reduced_metadata(const bj::object& frame) {
   auto fields = metadata != nullptr ? metadata->if_object() : nullptr;
   if (fields == nullptr)
     return result;
-  for (auto name : {"runId", "conversationId", "requestId"})
+  for (auto name : {"runId", "conversationId", "requestId", "messageId"})
     if (auto text = json::string_member(*fields, name))
       result[name] =
         text::prefix_utf16(text::sanitize_utf8(*text), identity_units);
@@ -356,14 +368,14 @@ stream_frame read_frame(const bj::object& frame) {
     find_in<frame_kind>(kind_names, json::text_or_empty(frame, "kind"))
       .value_or(frame_kind::unknown);
   result.text = text_member(frame, text_name(result.kind));
+  auto metadata = json::member(frame, "metadata");
+  if (metadata != nullptr && metadata->is_object())
+    if (auto text = print_wire(*metadata, limits::json_text_bytes))
+      result.metadata = json_text{std::move(*text)};
   if (result.kind == frame_kind::event) {
     if (auto event = json::member(frame, "event"))
       result.event = parse_stream_event(*event);
   } else if (result.kind == frame_kind::finish) {
-    auto metadata = json::member(frame, "metadata");
-    if (metadata != nullptr && metadata->is_object())
-      if (auto text = print_wire(*metadata, limits::json_text_bytes))
-        result.metadata = json_text{std::move(*text)};
     auto parts = json::member(frame, "parts");
     if (auto list = parts != nullptr ? parts->if_array() : nullptr)
       for (size_t i = 0; i < std::min(list->size(), max_reply_parts); ++i)
@@ -378,22 +390,18 @@ stream_frame read_frame(const bj::object& frame) {
 
 bj::object to_json(const stream_frame& frame) {
   bj::object result{{"kind", to_string(frame.kind)}};
-  if (frame.kind == frame_kind::event) {
+  if (frame.kind == frame_kind::event)
     result["event"] = to_json(frame.event);
-    return result;
-  }
-  if (frame.text || frame.kind != frame_kind::finish)
+  else if (frame.text || frame.kind != frame_kind::finish)
     result[text_name(frame.kind)] = frame.text.value_or(std::string{});
-  if (frame.kind == frame_kind::finish) {
-    auto metadata = json::parse(frame.metadata.text);
-    if (metadata)
-      result["metadata"] = std::move(metadata.value);
-    if (!frame.parts.empty()) {
-      bj::array parts;
-      for (const auto& part : frame.parts)
-        parts.push_back(to_json(part));
-      result["parts"] = std::move(parts);
-    }
+  auto metadata = json::parse(frame.metadata.text);
+  if (metadata)
+    result["metadata"] = std::move(metadata.value);
+  if (frame.kind == frame_kind::finish && !frame.parts.empty()) {
+    bj::array parts;
+    for (const auto& part : frame.parts)
+      parts.push_back(to_json(part));
+    result["parts"] = std::move(parts);
   } else if (frame.kind == frame_kind::error) {
     if (frame.code)
       result["code"] = *frame.code;

@@ -47,8 +47,9 @@ struct stream_frame {
   /// an error; absent in a finish without text.
   caf::optional<std::string> text;
   stream_event event;
-  /// Of finish: an open record, and the parts of the answer.
+  /// An open record: of a finish about its answer, else about the line.
   json_text metadata;
+  /// Of finish: the parts of the answer.
   std::vector<reply_part> parts;
   /// Of error.
   caf::optional<std::string> code;

@@ -52,11 +52,11 @@ std::string normalize_trailing(std::string_view text,
   return std::string{kept.empty() ? fallback : kept};
 }
 
-std::vector<std::string> split_text_by_code_points(std::string_view text,
-                                                   size_t max_chars) {
-  std::vector<std::string> result;
+std::optional<std::vector<std::string>>
+split_text_by_code_points(std::string_view text, size_t max_chars) {
   if (max_chars == 0)
-    return result;
+    return std::nullopt;
+  std::vector<std::string> result;
   size_t start = 0;
   do {
     auto end = forward_by(text, start, max_chars);
@@ -66,11 +66,11 @@ std::vector<std::string> split_text_by_code_points(std::string_view text,
   return result;
 }
 
-std::vector<std::string> split_text_for_chat(std::string_view text,
-                                             size_t max_chars) {
-  std::vector<std::string> result;
+std::optional<std::vector<std::string>>
+split_text_for_chat(std::string_view text, size_t max_chars) {
   if (max_chars == 0)
-    return result;
+    return std::nullopt;
+  std::vector<std::string> result;
   auto emit = [&](size_t begin, size_t end) {
     auto piece = text.substr(begin, end - begin);
     if (!text::is_blank(piece))

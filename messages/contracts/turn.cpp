@@ -94,13 +94,13 @@ bool is_channel_user_cancel(const cancel_reason& reason) {
 }
 
 caf::error response_cancelled(const cancel_reason& reason) {
-  return make_failure(errc::aborted, reason.message.empty()
-                                       ? "The turn was cancelled."
-                                       : reason.message);
+  return make_failure(errc::cancelled, reason.message.empty()
+                                         ? "The turn was cancelled."
+                                         : reason.message);
 }
 
 bool is_response_cancelled(const caf::error& err) {
-  return code_of(err) == errc::aborted;
+  return code_of(err) == errc::cancelled;
 }
 
 } // namespace bureau::contracts

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/contracts/turn.hpp"
 #include "messages/identity/workspace.hpp"
 #include "messages/interfaces/common.hpp"
 
@@ -17,11 +18,25 @@ struct exec_request {
   int64_t timeout_ms = 0;
   bool has_stdin = false;
   std::string stdin_bytes;
+  /// An end by its deadline or an abort is a result as well, with what was
+  /// printed; otherwise it is an error whose sentence has that.
+  bool keeps_output = false;
+  /// Variables of this command, over those of the environment. Names that the
+  /// environment owns, and what is no name, are left out.
+  contracts::tool_environment environment{};
   friend bool operator==(const exec_request&, const exec_request&) = default;
 };
 
 BUREAU_INSPECT(exec_request, x.id, x.command, x.cwd, x.timeout_ms, x.has_stdin,
-               x.stdin_bytes);
+               x.stdin_bytes, x.keeps_output, x.environment);
+
+/// How a command came to its end.
+enum class exec_ending : uint8_t {
+  /// By itself, or by a signal of its own world.
+  exited,
+  timed_out,
+  aborted,
+};
 
 /// Result of a command; a non-zero code is a success of exec.
 struct exec_result {
@@ -31,11 +46,13 @@ struct exec_result {
   int32_t code = 0;
   bool out_truncated = false;
   bool err_truncated = false;
+  /// Of a request that keeps its output; otherwise `exited`.
+  exec_ending ending = exec_ending::exited;
   friend bool operator==(const exec_result&, const exec_result&) = default;
 };
 
 BUREAU_INSPECT(exec_result, x.out, x.err, x.code, x.out_truncated,
-               x.err_truncated);
+               x.err_truncated, x.ending);
 
 /// A slice of a file in the runtime; length at most limits::exec_file_bytes.
 struct exec_read {

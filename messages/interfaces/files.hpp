@@ -26,7 +26,8 @@ enum class file_op : uint8_t {
   stat,
   /// Removes a file; absence is not an error.
   remove,
-  /// Renames `path` to `to` on one file system, then syncs the directory.
+  /// Renames `path` to `to` on one file system, then syncs the directories.
+  /// A name that exists is never replaced: denied.
   rename,
   /// Removes everything inside a directory, following nothing.
   empty_directory,

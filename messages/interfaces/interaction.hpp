@@ -1,6 +1,7 @@
 #pragma once
 
 #include "messages/contracts/ask.hpp"
+#include "messages/contracts/channel.hpp"
 #include "messages/interfaces/common.hpp"
 #include "messages/interfaces/transport.hpp"
 
@@ -39,12 +40,26 @@ struct pending_ask {
 
 BUREAU_INSPECT(pending_ask, x.ask);
 
+/// What a tool tells the user about something that goes on.
+struct status_post {
+  std::string conversation_id;
+  std::string text;
+  /// Names the thing: a later post about it takes the place of an earlier one.
+  std::string key;
+  contracts::posted_state state = contracts::posted_state::working;
+  friend bool operator==(const status_post&, const status_post&) = default;
+};
+
+BUREAU_INSPECT(status_post, x.conversation_id, x.text, x.key, x.state);
+
 /// The INTERACTION SINK actor interface: a platform that can ask its users.
 using interaction_sink_actor = caf::typed_actor<
   // Shows a new ask; answered when it is visible. Errors: not_ready.
   caf::replies_to<atom::present, ask_presentation>::with<caf::ok_atom>,
   // An ask that is shown has moved on, or was settled.
-  caf::reacts_to<atom::replace, ask_presentation>>;
+  caf::reacts_to<atom::replace, ask_presentation>,
+  // Shows how something stands.
+  caf::reacts_to<atom::notice, status_post>>;
 
 /// The INTERACTION actor interface: the hub of asks (agent contracts, 3.11).
 using interaction_actor = caf::typed_actor<
@@ -60,6 +75,9 @@ using interaction_actor = caf::typed_actor<
   // Answers of the user. A refusal is an answer.
   caf::replies_to<atom::submit, contracts::ask_submission>::with<
     contracts::ask_submission_result>,
+  // Shows how something stands, where a platform can; answered when it was
+  // handed on. Errors: not_ready (nobody shows it there), bad_request.
+  caf::replies_to<atom::notice, status_post>::with<caf::ok_atom>,
   // Cancels the open ask of a conversation.
   caf::reacts_to<atom::cancel, std::string>,
   caf::replies_to<atom::status>::with<status_line>>;
@@ -70,6 +88,7 @@ CAF_BEGIN_TYPE_ID_BLOCK(bureau_interaction, bureau::type_ids::interaction)
 CAF_ADD_TYPE_ID(bureau_interaction, (bureau::ask_request))
 CAF_ADD_TYPE_ID(bureau_interaction, (bureau::ask_presentation))
 CAF_ADD_TYPE_ID(bureau_interaction, (bureau::pending_ask))
+CAF_ADD_TYPE_ID(bureau_interaction, (bureau::status_post))
 CAF_ADD_TYPE_ID(bureau_interaction, (bureau::contracts::ask_snapshot))
 CAF_ADD_TYPE_ID(bureau_interaction, (bureau::contracts::ask_submission))
 CAF_ADD_TYPE_ID(bureau_interaction, (bureau::contracts::ask_submission_result))

@@ -45,6 +45,11 @@ using journal_actor = caf::typed_actor<
   // Makes older frames of a path void; ask before rewriting, renaming or
   // archiving a journalled file. Answers when the target itself is synced.
   caf::replies_to<atom::seal, journal_root, std::string>::with<caf::ok_atom>,
+  // An office has unfinished work from now on, or has none any more: its key
+  // and which. Whoever says so before an append finds the office in the list of
+  // unfinished work (open_list.hpp) before any frame of that append is
+  // forgotten.
+  caf::reacts_to<atom::mark, std::string, bool>,
   caf::replies_to<atom::status>::with<status_line>,
   // Checkpoints, removes the segments, answers.
   caf::replies_to<atom::stop>::with<caf::ok_atom>>;

@@ -32,9 +32,16 @@ enum class metric : uint8_t {
   blocking_busy,
   actor_restarts,
   component_up,
+  events,
+  events_scheduled,
+  jobs,
+  job_duration,
+  jobs_running,
+  jobs_waiting,
+  job_wakes,
 };
 
-inline constexpr size_t metric_count = 25;
+inline constexpr size_t metric_count = 32;
 
 /// One measurement. Durations are microseconds, money is millionths of a US
 /// dollar, ratios are millionths. No label ever holds an id of a person,

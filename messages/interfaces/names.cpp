@@ -1,3 +1,5 @@
+#include "messages/interfaces/channel.hpp"
+#include "messages/interfaces/events.hpp"
 #include "messages/interfaces/http.hpp"
 #include "messages/interfaces/office.hpp"
 
@@ -155,20 +157,6 @@ std::string to_string(turn_origin origin) {
   return "unknown";
 }
 
-std::string to_string(live_input_state state) {
-  switch (state) {
-  case live_input_state::unavailable:
-    return "unavailable";
-  case live_input_state::applied:
-    return "applied";
-  case live_input_state::requeue:
-    return "requeue";
-  case live_input_state::discarded:
-    return "discarded";
-  }
-  return "unknown";
-}
-
 std::string to_string(queue_mode mode) {
   switch (mode) {
   case queue_mode::follow_up:
@@ -207,6 +195,20 @@ std::string to_string(drain_phase phase) {
   return "unknown";
 }
 
+std::string to_string(channel_event what) {
+  switch (what) {
+  case channel_event::failed:
+    return "failed";
+  case channel_event::degraded:
+    return "degraded";
+  case channel_event::recovered:
+    return "recovered";
+  case channel_event::summary_changed:
+    return "summary_changed";
+  }
+  return "unknown";
+}
+
 std::string to_string(intake_outcome outcome) {
   switch (outcome) {
   case intake_outcome::taken:
@@ -217,6 +219,34 @@ std::string to_string(intake_outcome outcome) {
     return "logged";
   case intake_outcome::stopped:
     return "stopped";
+  }
+  return "unknown";
+}
+
+std::string to_string(event_author author) {
+  switch (author) {
+  case event_author::agent:
+    return "agent";
+  case event_author::operators:
+    return "operator";
+  }
+  return "unknown";
+}
+
+std::string to_string(event_state state) {
+  switch (state) {
+  case event_state::loading:
+    return "loading";
+  case event_state::scheduled:
+    return "scheduled";
+  case event_state::due:
+    return "due";
+  case event_state::retrying:
+    return "retrying";
+  case event_state::done:
+    return "done";
+  case event_state::faulty:
+    return "faulty";
   }
   return "unknown";
 }

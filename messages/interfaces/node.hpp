@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/interfaces/channel.hpp"
 #include "messages/interfaces/common.hpp"
 #include "messages/model/model_descriptor.hpp"
 
@@ -40,10 +41,12 @@ struct node_report {
   std::vector<status_line> services;
   std::vector<status_line> adapters;
   std::vector<degraded_part> degraded;
+  std::vector<channel_report> channels{};
   friend bool operator==(const node_report&, const node_report&) = default;
 };
 
-BUREAU_INSPECT(node_report, x.node, x.services, x.adapters, x.degraded);
+BUREAU_INSPECT(node_report, x.node, x.services, x.adapters, x.degraded,
+               x.channels);
 
 /// One HTTP request as a portal sees it.
 struct web_call {

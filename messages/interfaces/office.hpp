@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/contracts/turn.hpp"
 #include "messages/interfaces/session.hpp"
 
 namespace bureau {
@@ -20,12 +21,14 @@ struct intake_request {
   std::string magic_text;
   bool magic_addressed = true;
   stop_scope scope = stop_scope::top_level;
+  /// Offered to the turn that runs, whatever the queue mode.
+  bool offer = false;
   friend bool operator==(const intake_request&,
                          const intake_request&) = default;
 };
 
 BUREAU_INSPECT(intake_request, x.event, x.display_name, x.trigger, x.magic_text,
-               x.magic_addressed, x.scope);
+               x.magic_addressed, x.scope, x.offer);
 
 /// What became of an update. All of them let the adapter acknowledge it.
 enum class intake_outcome : uint8_t {
@@ -71,10 +74,16 @@ struct stop_request {
   std::string session_key;
   /// Where "Stopping…" and "Stopped." go.
   json_text target;
+  /// What was accepted for the session and has not begun ends as well (agent
+  /// contracts, rule 66); it needs a session key.
+  bool all = false;
+  /// Who wants it and why.
+  contracts::cancel_reason reason{};
   friend bool operator==(const stop_request&, const stop_request&) = default;
 };
 
-BUREAU_INSPECT(stop_request, x.conversation, x.session_key, x.target);
+BUREAU_INSPECT(stop_request, x.conversation, x.session_key, x.target, x.all,
+               x.reason);
 
 /// What a stop found.
 struct stop_report {
@@ -82,10 +91,51 @@ struct stop_report {
   bool found = false;
   std::string session_key;
   std::string message_id;
+  /// Messages that end by it, those that wait included.
+  uint64_t ended = 0;
   friend bool operator==(const stop_report&, const stop_report&) = default;
 };
 
-BUREAU_INSPECT(stop_report, x.found, x.session_key, x.message_id);
+BUREAU_INSPECT(stop_report, x.found, x.session_key, x.message_id, x.ended);
+
+/// Names an accepted message.
+struct entry_query {
+  office_address conversation;
+  std::string message_id;
+  friend bool operator==(const entry_query&, const entry_query&) = default;
+};
+
+BUREAU_INSPECT(entry_query, x.conversation, x.message_id);
+
+/// How the ledger entry of a message ended.
+struct entry_end {
+  /// As in closed_entry.
+  std::string outcome;
+  /// Run whose answer it is, or which covers the message; empty: none.
+  std::string run;
+  /// Of an answer that was delivered or kept silent.
+  std::string text;
+  std::vector<contracts::reply_part> parts;
+  /// Platform id of the message that carries it.
+  std::string ref;
+  /// It was delivered and is not in the chat log: name of the error.
+  std::string history_error;
+  /// Why it was cancelled; absent: it was not.
+  caf::optional<contracts::cancel_reason> cancelled{};
+  friend bool operator==(const entry_end&, const entry_end&) = default;
+};
+
+BUREAU_INSPECT(entry_end, x.outcome, x.run, x.text, x.parts, x.ref,
+               x.history_error, x.cancelled);
+
+/// Names a session.
+struct session_query {
+  office_address conversation;
+  std::string session_key;
+  friend bool operator==(const session_query&, const session_query&) = default;
+};
+
+BUREAU_INSPECT(session_query, x.conversation, x.session_key);
 
 /// State of the whole runtime for inspection and metrics.
 struct runtime_snapshot {
@@ -128,7 +178,8 @@ using delivery_gate_actor = caf::typed_actor<
 /// holds the handle of an office.
 using offices_actor = caf::typed_actor<
   // The intake pipeline. An error means "not taken": do not acknowledge, try
-  // again. Errors: disk, bad_identity (never try again), not_ready,
+  // again. Errors: disk, bad_identity (never try again), not_ready, queue_full
+  // (a scheduled turn: enough of them wait in its conversation),
   // shutting_down.
   caf::replies_to<atom::intake, intake_request>::with<intake_reply>,
   caf::replies_to<atom::may_send, delivery_key>::with<caf::ok_atom>,
@@ -145,6 +196,42 @@ using offices_actor = caf::typed_actor<
   // Answered when the phase holds everywhere.
   caf::replies_to<atom::drain, drain_phase>::with<drain_report>,
   caf::replies_to<atom::status>::with<status_line>>;
+
+/// The OFFICES as the turn service and the node see them.
+using turn_desk_actor = offices_actor::extend<
+  // Answered when the ledger entry of a message is closed. Errors: not_found
+  // (it is not open, and did not end just now), not_ready, shutting_down.
+  caf::replies_to<atom::settled, entry_query>::with<entry_end>,
+  // How a session is; one that there is none of is absent.
+  caf::replies_to<atom::locate, session_query>::with<session_snapshot>,
+  // Whether an adapter's outbox is attached.
+  caf::replies_to<atom::exists, platform_id>::with<bool>,
+  // An adapter's outbox is gone for good, or until it attaches anew.
+  caf::reacts_to<atom::detach, platform_id>>;
+
+/// Something that an office has done once and is not to do again.
+struct office_mark {
+  office_address conversation;
+  /// `memory:<run id>`.
+  std::string id;
+  friend bool operator==(const office_mark&, const office_mark&) = default;
+};
+
+BUREAU_INSPECT(office_mark, x.conversation, x.id);
+
+/// Everything that the OFFICES do for others.
+using office_services_actor = turn_desk_actor::extend<
+  // The environment of a conversation is in use outside of its turns: until it
+  // is released as often as it was held, the office does not sleep. Answered
+  // when that is so. Errors: shutting_down.
+  caf::replies_to<atom::hold, office_address>::with<caf::ok_atom>,
+  caf::reacts_to<atom::release, office_address>,
+  // Whether the ledger has a mark. Errors: bad_identity, disk, not_ready,
+  // shutting_down.
+  caf::replies_to<atom::exists, office_mark>::with<bool>,
+  // Writes a mark to the ledger; answered when it is on the disk. The same
+  // errors.
+  caf::replies_to<atom::mark, office_mark>::with<caf::ok_atom>>;
 
 /// The OFFICE actor interface, seen by `offices` only.
 using office_actor = caf::typed_actor<
@@ -189,6 +276,10 @@ using registry_actor = caf::typed_actor<
   // Answers the paths. Errors: bad_identity, denied, disk, corrupt.
   caf::replies_to<atom::ensure, office_address>::with<office>,
   caf::replies_to<atom::list>::with<office_inventory>,
+  // Says whose a directory of older versions is: the address names the platform
+  // and, as its id, the directory. It is moved at the next start. Errors:
+  // bad_identity, denied (one sentence why not), disk.
+  caf::replies_to<atom::claim, office_address>::with<caf::ok_atom>,
   caf::replies_to<atom::status>::with<status_line>>;
 
 } // namespace bureau
@@ -207,4 +298,10 @@ CAF_ADD_TYPE_ID(bureau_office, (bureau::office_actor))
 CAF_ADD_TYPE_ID(bureau_office, (bureau::office))
 CAF_ADD_TYPE_ID(bureau_office, (bureau::office_inventory))
 CAF_ADD_TYPE_ID(bureau_office, (bureau::registry_actor))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::entry_query))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::entry_end))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::session_query))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::turn_desk_actor))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::office_mark))
+CAF_ADD_TYPE_ID(bureau_office, (bureau::office_services_actor))
 CAF_END_TYPE_ID_BLOCK(bureau_office)

@@ -66,10 +66,13 @@ struct turn_ticket {
   /// Later messages that this turn answers as well (queue mode collect), in
   /// their order; the answer replies to the last of them.
   std::vector<conversation_event> collected;
+  /// Offered to the turn that runs, whatever the queue mode.
+  bool offer = false;
   friend bool operator==(const turn_ticket&, const turn_ticket&) = default;
 };
 
-BUREAU_INSPECT(turn_ticket, x.event, x.attempt, x.provisional, x.collected);
+BUREAU_INSPECT(turn_ticket, x.event, x.attempt, x.provisional, x.collected,
+               x.offer);
 
 /// Asks for the end of one turn (decision A5).
 struct stop_turn {
@@ -78,10 +81,12 @@ struct stop_turn {
   std::string message_id;
   /// Where "Stopping…" and "Stopped." go.
   json_text target;
+  /// Who wants it and why; without a message: its user, on its platform.
+  contracts::cancel_reason reason{};
   friend bool operator==(const stop_turn&, const stop_turn&) = default;
 };
 
-BUREAU_INSPECT(stop_turn, x.session_key, x.message_id, x.target);
+BUREAU_INSPECT(stop_turn, x.session_key, x.message_id, x.target, x.reason);
 
 /// A run begins: written to the ledger as `running`.
 struct turn_started {
@@ -123,10 +128,13 @@ struct turn_dead {
   std::string why;
   /// The user was told.
   bool told = false;
+  /// Why it was cancelled; absent: it was not.
+  caf::optional<contracts::cancel_reason> cancelled{};
   friend bool operator==(const turn_dead&, const turn_dead&) = default;
 };
 
-BUREAU_INSPECT(turn_dead, x.session_key, x.message_id, x.why, x.told);
+BUREAU_INSPECT(turn_dead, x.session_key, x.message_id, x.why, x.told,
+               x.cancelled);
 
 /// A notice of ours that the platform shows: a line of the chat log.
 struct posted_notice {
@@ -231,11 +239,13 @@ using runner_actor = caf::typed_actor<
   // model call is a result (the user got one sentence), not an error. Errors:
   // busy, disk, shutting_down.
   caf::replies_to<atom::run, run_request>::with<run_result>,
-  // Offers a waiting message to the active run (queue mode steer); answered
-  // when it is settled. A message that was applied is covered by the answer.
-  caf::replies_to<atom::offer, turn_ticket>::with<live_input_result>,
-  // Ends the active run. Idempotent. Send it urgently.
-  caf::reacts_to<atom::abort>,
+  // Offers a waiting message to the run of this id; answered at once. What was
+  // taken is settled later, before the run is. A message that was applied is
+  // covered by the answer.
+  caf::replies_to<atom::offer, std::string, turn_ticket,
+                  live_input_sink_actor>::with<contracts::live_input_offer>,
+  // Ends the active run. Idempotent: the first reason counts. Send it urgently.
+  caf::reacts_to<atom::abort, contracts::cancel_reason>,
   // Ends the run, harness, executor; answers when they are gone.
   caf::replies_to<atom::dispose>::with<caf::ok_atom>>;
 

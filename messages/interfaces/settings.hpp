@@ -56,13 +56,15 @@ struct run_settings {
   queue_overflow overflow = queue_overflow::refuse;
   /// Caps of an interactive run; 0 is no cap.
   run_budget budget;
+  /// Caps of a scheduled run; 0 is the usual one of such runs.
+  run_budget event_budget;
   history_window history;
   friend bool operator==(const run_settings&, const run_settings&) = default;
 };
 
 BUREAU_INSPECT(run_settings, x.choice, x.sandbox_network, x.door_policy,
                x.layout, x.output_mode, x.queue_cap, x.mode, x.overflow,
-               x.budget, x.history);
+               x.budget, x.event_budget, x.history);
 
 /// The SETTINGS actor interface: the one reader at run time of settings.json,
 /// models.json and auth.json; a file that turns bad keeps its last good value.

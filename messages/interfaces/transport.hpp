@@ -2,6 +2,7 @@
 
 #include "messages/contracts/reply_parts.hpp"
 #include "messages/contracts/stream_event.hpp"
+#include "messages/contracts/turn.hpp"
 #include "messages/identity/office_address.hpp"
 #include "messages/interfaces/common.hpp"
 #include "messages/json_text.hpp"
@@ -40,24 +41,40 @@ struct outbound {
   uint32_t parts = 1;
   /// Whole source text (GFM) of the message, also for an edit.
   std::string text;
+  /// The text is marked up; false: it is shown as it is, because the platform
+  /// refused its markup.
+  bool markdown = true;
+  /// Head of the answer that a post continues; empty = none.
+  std::string continues;
   /// Platform id of the message to edit or remove.
   std::string ref;
   /// Opaque target that the adapter itself made at intake.
   json_text target;
   /// File to upload.
   caf::optional<contracts::attachment_part> file;
+  /// With the last part of an answer: what of it is not shown here, and what
+  /// became of that. For readers that are programs; people are told in `text`.
+  std::vector<contracts::reply_part> attached;
+  std::vector<contracts::delivery_outcome> outcomes;
   friend bool operator==(const outbound&, const outbound&) = default;
 };
 
 BUREAU_INSPECT(outbound, x.op, x.rank, x.content, x.conversation, x.run,
-               x.message_id, x.part, x.parts, x.text, x.ref, x.target, x.file);
+               x.message_id, x.part, x.parts, x.text, x.markdown, x.continues,
+               x.ref, x.target, x.file, x.attached, x.outcomes);
 
 /// Whether a failed operation may still have had its effect.
 enum class failure_certainty : uint8_t { definite, unknown };
 
-/// Why an operation did not succeed.
+/// Why an operation did not succeed (agent contracts, 2.6).
 enum class delivery_fault : uint8_t {
   none,
+  /// The message shows that text already.
+  not_modified,
+  /// The message to edit is gone; a new one is needed.
+  recreate,
+  /// Its markup was refused; the text may be sent without.
+  reformat_plain,
   /// May be tried again, after retry_after_ms if given.
   retryable,
   /// Will never succeed.
@@ -68,7 +85,8 @@ enum class delivery_fault : uint8_t {
 
 /// Outcome of an outbound operation.
 struct delivered {
-  /// Platform id of the visible message.
+  /// Platform id of the visible message; after an edit, of the one that took
+  /// its place.
   std::string ref;
   delivery_fault fault = delivery_fault::none;
   failure_certainty certainty = failure_certainty::definite;
@@ -87,11 +105,13 @@ struct closed_entry {
   std::string message_id;
   /// sent, silent, command, stopped, interrupted, undeliverable, …
   std::string outcome;
+  /// Why its turn was cancelled; absent: it was not.
+  caf::optional<contracts::cancel_reason> cancelled{};
   friend bool operator==(const closed_entry&, const closed_entry&) = default;
 };
 
 BUREAU_INSPECT(closed_entry, x.conversation, x.session_key, x.message_id,
-               x.outcome);
+               x.outcome, x.cancelled);
 
 /// A file that came with a message, to be brought to a path of this machine.
 struct attachment_fetch {
@@ -131,17 +151,25 @@ struct transport_info {
   bool removes = true;
   /// It can show that an answer is being made.
   bool typing = false;
+  /// Longest text of one message; 0 = any.
   uint32_t max_length = 0;
   /// "utf16", "bytes" or "code_points".
   std::string length_unit = "utf16";
+  /// It cuts what is too long without a word: what is rendered has to fit.
+  bool splits_oversized = false;
   /// Files of an answer can be uploaded.
   bool uploads = false;
+  /// Whether its reader is told in the text of what cannot be shown. A program
+  /// gets the text as it is, and the rest beside it.
+  contracts::unsupported_part_fallback fallback =
+    contracts::unsupported_part_fallback::human;
   friend bool operator==(const transport_info&,
                          const transport_info&) = default;
 };
 
 BUREAU_INSPECT(transport_info, x.platform, x.streaming, x.activity, x.removes,
-               x.typing, x.max_length, x.length_unit, x.uploads);
+               x.typing, x.max_length, x.length_unit, x.splits_oversized,
+               x.uploads, x.fallback);
 
 /// The TRANSPORT actor interface: a platform's outbox. It alone calls the
 /// platform's send API.

@@ -2,6 +2,7 @@
 
 #include "messages/inspect_support.hpp"
 #include "messages/json_text.hpp"
+#include "messages/rare.hpp"
 
 #include <cstdint>
 #include <string>
@@ -17,19 +18,19 @@ enum class block_kind : uint8_t { text, thinking, image, tool_call };
 /// (base64), mime_type · tool_call: id, name, arguments, signature.
 struct content_block {
   block_kind kind = block_kind::text;
-  std::string text;
-  std::string signature;
   bool redacted = false;
-  std::string data;
-  std::string mime_type;
-  std::string id;
-  std::string name;
+  std::string text;
+  rare_text signature;
+  rare_text data;
+  rare_text mime_type;
+  rare_text id;
+  rare_text name;
   /// Always the parsed object as JSON text, never a partial string.
-  json_text arguments;
+  rare<json_text> arguments;
   friend bool operator==(const content_block&, const content_block&) = default;
 };
 
-BUREAU_INSPECT(content_block, x.kind, x.text, x.signature, x.redacted, x.data,
+BUREAU_INSPECT(content_block, x.kind, x.redacted, x.text, x.signature, x.data,
                x.mime_type, x.id, x.name, x.arguments);
 
 inline content_block text_block(std::string text) {

@@ -30,25 +30,25 @@ struct transcript_message {
   std::string api;
   std::string provider;
   std::string model;
-  std::string response_model;
-  std::string response_id;
+  rare_text response_model;
+  rare_text response_id;
   usage spent;
   stop_reason stop = stop_reason::stop;
-  std::string error_message;
+  rare_text error_message;
   /// Class name of the failure (decision B28), empty without one.
-  std::string error_class;
+  rare_text error_class;
   // -- tool_result ------------------------------------------------------------
-  std::string tool_call_id;
-  std::string tool_name;
+  rare_text tool_call_id;
+  rare_text tool_name;
   bool is_error = false;
-  json_text details;
+  rare<json_text> details;
   // -- custom, summaries
   // --------------------------------------------------------
-  std::string custom_type;
+  rare_text custom_type;
   bool display = false;
-  std::string summary;
+  rare_text summary;
   int64_t tokens_before = 0;
-  std::string from_id;
+  rare_text from_id;
   friend bool operator==(const transcript_message&,
                          const transcript_message&) = default;
 };

@@ -12,7 +12,7 @@
 // Messages alone: the same writers ask an actor with a thread of its own that
 // answers at once, and no disk. Each record has to pay both, so the last column
 // says what would be left if the journal itself cost nothing and nothing
-// overlapped.
+// overlapped: 70 % of that is asked for (docs/adr/0015-journal-target.md).
 //
 //   bench_journal [directory] [seconds for each figure] [writers]
 #include "actors/io/journal.hpp"
@@ -233,6 +233,7 @@ struct answering_state {
       [](atom::seal, journal_root, const std::string&) {
         return caf::ok_atom_v;
       },
+      [](atom::mark, const std::string&, bool) {},
       [](atom::status) { return status_line{}; },
       [](atom::stop) { return caf::ok_atom_v; },
     };
@@ -322,13 +323,13 @@ int main(int argc, char** argv) {
     auto messages = through_actor({}, writers, seconds);
     auto share = ours.per_second / bare.per_second;
     auto bound = messages.per_second / (messages.per_second + bare.per_second);
+    auto wanted = target_share * bound;
     std::printf(
       "%8zu | %9.0f %7.0f %7.0f | %9.0f %7.0f %7.0f | %9.0f | %5.0f%% "
       "%5.0f%% %-6s | %5.0f%%\n",
       writers, ours.per_second, ours.p50_us, ours.p99_us, bare.per_second,
-      bare.p50_us, bare.p99_us, messages.per_second, 100 * share,
-      100 * target_share, share >= target_share ? "met" : "MISSED",
-      100 * bound);
+      bare.p50_us, bare.p99_us, messages.per_second, 100 * share, 100 * wanted,
+      share >= wanted ? "met" : "MISSED", 100 * bound);
     std::fflush(stdout);
   }
   std::error_code left;

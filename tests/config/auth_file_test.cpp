@@ -54,6 +54,9 @@ TEST_CASE(
   for (auto entry :
        {R"({"type":"api_key","key":5,"x":"SECRET"})",
         R"({"type":"api_key","x":"SECRET"})", R"({"type":"api_key","key":" "})",
+        R"({"type":"api_key","key":"SEC\nRET"})",
+        R"({"type":"api_key","key":"SECRET","env":{"A":"SEC\rRET"}})",
+        R"({"type":"oauth","access":"SECR\u0000ET","expires":1})",
         R"({"type":"api_key","key":"SECRET","env":[]})",
         R"({"type":"api_key","key":"SECRET","env":{"A":1}})",
         R"({"type":"oauth","access":"SECRET"})",

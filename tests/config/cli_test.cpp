@@ -42,6 +42,7 @@ TEST_CASE("the first word selects the command") {
   CHECK(plan_of({"version"}).what == command::version);
   CHECK(plan_of({"help"}).what == command::help);
   CHECK(plan_of({"office", "list"}).what == command::office);
+  CHECK(plan_of({"jobs", "list"}).what == command::jobs);
   CHECK(plan_of({"--help"}).what == command::help);
   CHECK(plan_of({"-h"}).what == command::help);
   CHECK(plan_of({"--version"}).what == command::version);
@@ -143,6 +144,10 @@ TEST_CASE("wrong usage is one sentence that names the argument") {
         row{{"office", "show", "irc", "C1"}, "Unknown platform 'irc'"},
         row{{"status", "x"}, "`status` takes no argument 'x'"},
         row{{"status", "--jsn"}, "Unknown flag: --jsn."},
+        row{{"jobs"}, "Usage: bureau jobs list"},
+        row{{"jobs", "show"}, "Usage: bureau jobs list"},
+        row{{"jobs", "end", "x"}, "Usage: bureau jobs list"},
+        row{{"jobs", "show", "x", "--state=running"}, "Usage: bureau jobs"},
         row{{"shutdown", "x"}, "`shutdown` takes no argument 'x'"},
         row{{"shutdown", "--timeout"}, "--timeout needs a value."},
         row{{"shutdown", "--timeout=-1"}, "seconds from 0 to 86400, not '-1'"},
@@ -203,6 +208,41 @@ TEST_CASE("the console can speak frames") {
   CHECK(plan_of({"--json", "--console", "a"}).run.console == "a");
 }
 
+TEST_CASE("a notification names a conversation and its text") {
+  auto plan = plan_of({"notify", "telegram:-5", "hello", "--verbatim",
+                       "--key=k", "--state-dir", "/s"});
+  CHECK(plan.what == command::notify);
+  CHECK(plan.notify.conversation == "telegram:-5");
+  CHECK(plan.notify.text == "hello");
+  CHECK(plan.notify.verbatim);
+  CHECK(plan.notify.key == "k");
+  CHECK(plan.state_dir == "/s");
+  CHECK(plan_of({"notify", "--list"}).notify.list);
+  for (const args& given :
+       {args{"notify"}, args{"notify", "a:b"}, args{"notify", "a:b", ""},
+        args{"notify", "a:b", "c", "d"}, args{"notify", "--list", "a:b", "c"},
+        args{"notify", "--list", "--verbatim"}})
+    CHECK(error_of(given).find("Usage: bureau notify") != std::string::npos);
+}
+
+TEST_CASE("turns of a conversation are cancelled, one or all") {
+  auto plan = plan_of({"cancel", "console:local"});
+  CHECK(plan.what == command::cancel);
+  CHECK(plan.cancel.conversation == "console:local");
+  CHECK_FALSE(plan.cancel.all);
+  CHECK(plan_of({"cancel", "console:local", "--all"}).cancel.all);
+  CHECK(error_of({"cancel"}).find("Usage: bureau cancel")
+        != std::string::npos);
+}
+
+TEST_CASE("reports of the configuration and of frames") {
+  CHECK(plan_of({"config", "--json"}).what == command::config);
+  CHECK(plan_of({"config", "--json"}).status.json);
+  CHECK(error_of({"config", "x"}).starts_with("`config` takes no argument"));
+  CHECK(plan_of({"frames"}).what == command::frames);
+  CHECK(error_of({"frames", "x"}).starts_with("`frames` takes no argument"));
+}
+
 TEST_CASE("status and shutdown carry their flags") {
   auto status = plan_of({"status", "--json", "--state-dir", "/s"});
   CHECK(status.status.json);
@@ -228,4 +268,16 @@ TEST_CASE("the help text names every flag and sandbox value") {
     CAPTURE(std::string{part});
     CHECK(text.find(part) != std::string::npos);
   }
+}
+
+TEST_CASE("jobs are listed, shown and cancelled") {
+  auto list = plan_of({"jobs", "list", "--state", "running", "--json"});
+  CHECK(list.jobs.action == jobs_action::list);
+  CHECK(list.jobs.state == "running");
+  CHECK(list.jobs.json);
+  auto cancel = plan_of({"jobs", "cancel", "pj-1", "--state-dir=/s"});
+  CHECK(cancel.jobs.action == jobs_action::cancel);
+  CHECK(cancel.jobs.id == "pj-1");
+  CHECK(cancel.state_dir == "/s");
+  CHECK(plan_of({"jobs", "show", "pj-1"}).jobs.action == jobs_action::show);
 }

@@ -6,10 +6,13 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
+#include <utility>
 
 using namespace bureau;
 using namespace bureau::config;
@@ -30,8 +33,20 @@ struct node_place {
     machine.start_ticks = 99;
     machine.boot_id = "boot";
     machine.host = "desk";
-    return instance_lock::acquire(*fs, dir.path(), machine, start_ms, fault);
+    return instance_lock::acquire(*fs, dir.path(), machine, start_ms, fault,
+                                  pause);
   }
+
+  lock_holder look() { return find_lock_holder(*fs, dir.path(), pause); }
+
+  /// Stands in for the waits; `meanwhile` is what happens in the next one.
+  int pauses = 0;
+  std::function<void()> meanwhile;
+  std::function<void()> pause = [this] {
+    ++pauses;
+    if (auto action = std::exchange(meanwhile, {}))
+      action();
+  };
 };
 
 } // namespace
@@ -108,19 +123,19 @@ TEST_CASE_FIXTURE(node_place, "an orderly end removes the record and frees the "
 }
 
 TEST_CASE_FIXTURE(node_place, "programs beside a node see who holds the lock") {
-  CHECK_FALSE(find_lock_holder(*fs, dir.path()).held);
+  CHECK_FALSE(look().held);
   CHECK(find_lock_holder(*fs, dir / "nowhere").error == 0);
   auto lock = acquire();
   REQUIRE(lock);
-  auto holder = find_lock_holder(*fs, dir.path());
+  auto holder = look();
   CHECK(holder.held);
   REQUIRE(holder.record);
   CHECK(holder.record->pid == 4711);
   put_file(dir / "node.lock", "");
-  CHECK(find_lock_holder(*fs, dir.path()).held);
-  CHECK_FALSE(find_lock_holder(*fs, dir.path()).record);
+  CHECK(look().held);
+  CHECK_FALSE(look().record);
   lock.release();
-  CHECK_FALSE(find_lock_holder(*fs, dir.path()).held);
+  CHECK_FALSE(look().held);
   // Looking takes nothing away.
   CHECK(acquire());
   faulty_file_system faulty{fs};
@@ -128,6 +143,31 @@ TEST_CASE_FIXTURE(node_place, "programs beside a node see who holds the lock") {
   auto hidden = find_lock_holder(faulty, dir.path());
   CHECK_FALSE(hidden.held);
   CHECK(hidden.error == EACCES);
+}
+
+TEST_CASE_FIXTURE(node_place, "who looks at the lock keeps nobody out") {
+  auto looker = fs->open(dir / "node.lock", O_RDWR | O_CREAT, 0600);
+  REQUIRE(looker);
+  REQUIRE(fs->lock(looker.value));
+  meanwhile = [&] { fs->close(looker.value); };
+  auto node = acquire();
+  CHECK(node);
+  CHECK(pauses == 1);
+  node.release();
+  // Two who look do not take each other for a node.
+  looker = fs->open(dir / "node.lock", O_RDWR, 0);
+  REQUIRE(fs->lock(looker.value));
+  meanwhile = [&] { fs->close(looker.value); };
+  CHECK_FALSE(look().held);
+  CHECK(pauses == 2);
+  // A node stays one.
+  node = acquire();
+  REQUIRE(node);
+  pauses = 0;
+  CHECK(look().held);
+  CHECK(pauses == 0);
+  CHECK_FALSE(acquire());
+  CHECK(pauses == lock_tries - 1);
 }
 
 TEST_CASE_FIXTURE(node_place, "every fault of the disk is a sentence and no "

@@ -128,6 +128,8 @@ TEST_CASE("a bad provider is disabled with one warning and the rest stays") {
              "Expected thinking level"},
          row{R"({"headers":{"a":"x\r\ny: z"}})", "/providers/bad/headers/a",
              "without line breaks"},
+         row{R"({"apiKey":"x\ny"})", "/providers/bad/apiKey",
+             "without line breaks"},
          row{R"({"baseUrl":1})", "/providers/bad/baseUrl", "Expected string"},
          row{R"({"baseUrl":"localhost:9000"})", "/providers/bad/baseUrl",
              "Expected http or https address"},

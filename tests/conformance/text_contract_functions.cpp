@@ -16,17 +16,18 @@ namespace {
 
 using namespace bureau::contracts;
 
-using splitter = std::vector<std::string> (*)(std::string_view, size_t);
+using splitter = std::optional<std::vector<std::string>> (*)(std::string_view,
+                                                             size_t);
 
 outcome split_case(const bj::array& args, splitter split) {
   auto bound = safe_integer(argument(args, 1));
-  auto pieces = bound && *bound > 0 ? split(text_of(argument(args, 0)),
-                                            static_cast<size_t>(*bound))
-                                    : std::vector<std::string>{};
-  if (pieces.empty())
+  if (!bound || *bound < 0)
+    return failure("RangeError");
+  auto pieces = split(text_of(argument(args, 0)), static_cast<size_t>(*bound));
+  if (!pieces)
     return failure("RangeError");
   bj::array result;
-  for (const auto& piece : pieces)
+  for (const auto& piece : *pieces)
     result.emplace_back(piece);
   return answer(std::move(result));
 }

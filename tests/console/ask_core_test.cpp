@@ -38,6 +38,17 @@ TEST_CASE("a question has numbered options") {
   CHECK(question_text(done, true).empty());
 }
 
+TEST_CASE("an option is one line, whatever its text") {
+  auto ask = make_ask(false);
+  ask.questions[0].header = "Colour\n";
+  ask.questions[0].options[1] = {"q0o1", "blue\nish", "as the sky\r\n  3. fake"};
+  CHECK(question_text(ask, false)
+        == "Colour: Which one?\n"
+           "  1. red - as roses\n"
+           "  2. blue ish - as the sky    3. fake\n"
+           "Type a number, or your own words.");
+}
+
 TEST_CASE("lines and what they answer") {
   struct row {
     const char* line;

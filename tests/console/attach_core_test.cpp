@@ -29,6 +29,7 @@ TEST_CASE("paths are those that the user of the node means") {
   CHECK(resolve_path("x", "/home/ann", "").empty());
   CHECK(resolve_path("/x", "", "") == "/x");
   CHECK(file_name_of("/a/b c.txt") == "b c.txt");
+  CHECK(file_name_of("/a/\xFF.txt") == "\xEF\xBF\xBD.txt");
 }
 
 TEST_CASE("what cannot be sent is said") {
@@ -50,14 +51,29 @@ TEST_CASE("what cannot be sent is said") {
         == "/x is larger than 20 MB, more than a message may carry.");
 }
 
+TEST_CASE("what belongs to the node itself is not sent") {
+  auto ws = make_workspace("/state/workspace", "/state");
+  for (auto path : {"/state/auth.json", "/state", "/proc/self/environ"}) {
+    CAPTURE(path);
+    CHECK_FALSE(private_place(path, ws).empty());
+  }
+  for (auto path : {"/state/workspace/k/a.txt", "/statement", "/home/auth.json",
+                    "/processes"}) {
+    CAPTURE(path);
+    CHECK(private_place(path, ws).empty());
+  }
+}
+
 TEST_CASE("a reference is the console's own or none") {
-  for (auto path : {"/a", "/home/ann/my notes.txt", "/a:b"}) {
+  for (auto path : {"/a", "/home/ann/my notes.txt", "/a:b", "/a\xFF\xE9.b"}) {
     CAPTURE(path);
     CHECK(path_of_ref(make_file_ref(path)) == path);
   }
   for (std::string_view ref :
        {"", "/a", "file:", "file:a", "file:../a", "file:/a/../b", "file://a",
-        "file:/a/", "File:/a", "https://x/y"}) {
+        "file:/a/", "File:/a", "https://x/y", "file-bytes:", "file-bytes:f",
+        "file-bytes:2f61", "file-bytes:61ff", "file-bytes:2FFF",
+        "file-bytes:2fff2f2e2e2f62"}) {
     CAPTURE(ref);
     CHECK_FALSE(path_of_ref(ref));
   }

@@ -34,6 +34,9 @@ struct effect_name {
   std::string operator()(const effect::look& x) {
     return "look " + std::to_string(x.number) + " " + x.path;
   }
+  std::string operator()(const effect::save& x) {
+    return "save " + std::to_string(x.number) + " " + x.path;
+  }
   std::string operator()(const effect::stop_any& x) {
     std::string result = "stop any of";
     for (const auto& name : x.names)
@@ -47,7 +50,7 @@ struct effect_name {
     return "say " + x.text.substr(0, x.text.find_first_of(":\n"));
   }
   std::string operator()(const effect::allow& x) {
-    return "allow " + std::to_string(x.lines);
+    return x.bytes > 0 ? "allow" : "allow nothing";
   }
   std::string operator()(const effect::prompt& x) { return "prompt " + x.name; }
   std::string operator()(const effect::shutdown& x) {
@@ -83,12 +86,12 @@ std::string taken(console_core& core, const std::string& id,
 
 TEST_CASE("lines wait for the log, then become messages in order") {
   console_core core{false, "local"};
-  CHECK(told(core.start()) == "log local; prompt local; allow 20");
+  CHECK(told(core.start()) == "log local; prompt local; allow");
   CHECK(say(core, "a").empty());
   CHECK(say(core, "b").empty());
   CHECK(told(core.log_read("local", {"9.000001", "x", "9.000007"}, now))
         == "submit local 9.000008 a");
-  CHECK(taken(core, "9.000008") == "submit local 9.000009 b");
+  CHECK(taken(core, "9.000008") == "allow; submit local 9.000009 b");
   CHECK(core.load() == 2);
 }
 
@@ -96,36 +99,36 @@ TEST_CASE("one message is offered at a time") {
   auto core = ready();
   CHECK(say(core, "a") == "submit local 1.000000 a");
   CHECK(say(core, "b").empty());
-  CHECK(taken(core, "1.000000") == "submit local 1.000001 b");
+  CHECK(taken(core, "1.000000") == "allow; submit local 1.000001 b");
 }
 
 TEST_CASE("what gives a place in the line back") {
   auto core = ready();
-  CHECK(say(core, " ") == "allow 1");
+  CHECK(say(core, " ") == "allow");
   CHECK(say(core, "/help")
         == "say /to NAME             talk in the conversation NAME; "
-           "allow 1");
+           "allow");
   CHECK(say(core, "/to X")
         == "say /to needs the name of a conversation; "
-           "allow 1");
-  CHECK(say(core, "/to lab") == "log lab; prompt lab; allow 1");
-  CHECK(say(core, "/to lab") == "prompt lab; allow 1");
+           "allow");
+  CHECK(say(core, "/to lab") == "log lab; prompt lab; allow");
+  CHECK(say(core, "/to lab") == "prompt lab; allow");
   core.line({"/to local", false}, now);
   say(core, "stop");
   CHECK(taken(core, "1.000000", intake_outcome::stopped)
-        == "settled 1.000000 stopped; allow 1");
+        == "settled 1.000000 stopped; allow");
   say(core, "a");
-  CHECK(taken(core, "1.000001").empty());
-  CHECK(told(core.closed("1.000001")) == "allow 1");
-  CHECK(core.closed("1.000001").empty());
+  CHECK(taken(core, "1.000001") == "allow");
+  CHECK(core.closed("1.000001", now).empty());
+  CHECK(core.closed("1.000001", now).empty());
   CHECK(core.load() == 0);
 }
 
 TEST_CASE("an entry that closes before its intake is answered") {
   auto core = ready();
   say(core, "a");
-  CHECK(core.closed("1.000000").empty());
-  CHECK(taken(core, "1.000000") == "allow 1");
+  CHECK(core.closed("1.000000", now).empty());
+  CHECK(taken(core, "1.000000") == "allow");
   CHECK(core.load() == 0);
 }
 
@@ -170,7 +173,7 @@ TEST_CASE("a message that was not taken is offered again, in its place") {
   core.retry_due("local", now);
   // The offer that seemed late had arrived: the duplicate is the message.
   CHECK(taken(core, "1.000000", intake_outcome::duplicate)
-        == "submit local 1.000001 b");
+        == "allow; submit local 1.000001 b");
   CHECK(core.load() == 2);
 }
 
@@ -193,7 +196,7 @@ TEST_CASE("a message that can never be taken is given up") {
   say(core, "b");
   CHECK(told(core.not_taken("local", "1.000000", errc::bad_identity, "no"))
         == "say Your message was not taken; settled 1.000000 bad_identity; "
-           "allow 1; retry local 0");
+           "allow; retry local 0");
   CHECK(told(core.retry_due("local", now)) == "submit local 1.000001 b");
 }
 
@@ -208,7 +211,7 @@ TEST_CASE("the end of a pipe waits for what is open") {
     say(core, "a");
     CHECK(core.end_of_input().empty());
     taken(core, "1.000000");
-    CHECK(told(core.closed("1.000000")) == "shutdown end of input");
+    CHECK(told(core.closed("1.000000", now)) == "shutdown end of input");
   }
   SUBCASE("a message whose log is still being read") {
     console_core core{false, "local"};
@@ -221,7 +224,7 @@ TEST_CASE("the end of a pipe waits for what is open") {
     say(core, "a");
     CHECK(say(core, "/quit").empty());
     taken(core, "1.000000");
-    CHECK(told(core.closed("1.000000")) == "shutdown end of input");
+    CHECK(told(core.closed("1.000000", now)) == "shutdown end of input");
   }
   SUBCASE("a terminal ends at once") {
     auto core = ready(true);
@@ -262,7 +265,7 @@ TEST_CASE("an interrupt stops a turn that a restart resumed") {
   }
   SUBCASE("once that turn has ended, the next one may be stopped") {
     core.stop_answered("m7");
-    core.closed("m7");
+    core.closed("m7", now);
     CHECK(told(core.interrupt(now)) == "stop any of local lab");
   }
 }
@@ -280,7 +283,7 @@ TEST_CASE("an interrupt by state") {
     say(core, "b");
     taken(core, "1.000001");
     core.interrupt(now);
-    core.closed("1.000000");
+    core.closed("1.000000", now);
     CHECK(told(core.interrupt(now)) == "submit local 1.000003 stop");
   }
   SUBCASE("a turn of another conversation") {
@@ -297,23 +300,148 @@ TEST_CASE("an interrupt by state") {
   }
 }
 
+TEST_CASE("after an early interrupt the next one stops the next turn") {
+  auto core = ready(true);
+  say(core, "a");
+  core.interrupt(now);
+  SUBCASE("the turn is stopped before its intake is answered") {
+    core.closed("1.000000", now);
+    taken(core, "1.000000");
+  }
+  SUBCASE("the message is refused") {
+    core.not_taken("local", "1.000000", errc::denied, "no");
+  }
+  SUBCASE("the message was there already") {
+    taken(core, "1.000000", intake_outcome::duplicate);
+  }
+  taken(core, "1.000001", intake_outcome::stopped);
+  CHECK(core.load() == 0);
+  say(core, "b");
+  taken(core, "1.000002");
+  CHECK(told(core.interrupt(now)) == "submit local 1.000003 stop");
+}
+
+namespace {
+
+/// A pipe with as many messages open as there may be.
+console_core full() {
+  auto core = ready();
+  for (size_t i = 0; i < limits::console_open_messages; ++i) {
+    core.line({"m", false}, now);
+    auto id = "1.0000" + std::string(i < 10 ? "0" : "") + std::to_string(i);
+    core.taken("local", id, intake_outcome::taken, now);
+  }
+  return core;
+}
+
+} // namespace
+
+TEST_CASE("a pipe has so many messages open, the others wait") {
+  auto core = full();
+  CHECK(say(core, "a").empty());
+  CHECK(say(core, "/to lab") == "log lab; prompt lab; allow");
+  core.log_read("lab", {}, now);
+  CHECK(say(core, "b").empty());
+  CHECK(say(core, "/to local") == "prompt local; allow");
+  CHECK(say(core, "c").empty());
+  CHECK(core.load() == limits::console_open_messages + 3);
+  // The oldest line is next, whatever its conversation.
+  CHECK(told(core.closed("1.000004", now)) == "submit local 1.000020 a");
+  CHECK(taken(core, "1.000020") == "allow");
+  CHECK(told(core.closed("1.000020", now)) == "submit lab 1.000021 b");
+}
+
+TEST_CASE("a stop does not wait until there is room") {
+  auto core = full();
+  say(core, "a");
+  CHECK(say(core, "stop") == "submit local 1.000020 stop");
+  CHECK(taken(core, "1.000020", intake_outcome::stopped)
+        == "settled 1.000020 stopped; allow");
+  CHECK(told(core.closed("1.000000", now)) == "submit local 1.000021 a");
+  SUBCASE("but it keeps its place as long as there is") {
+    core.closed("1.000001", now);
+    core.closed("1.000002", now);
+    taken(core, "1.000021");
+    say(core, "b");
+    CHECK(say(core, "stop").empty());
+  }
+  SUBCASE("one that is not taken is not tried again") {
+    taken(core, "1.000021");
+    say(core, "stop");
+    CHECK(told(core.not_taken("local", "1.000022", errc::timeout, "late"))
+          == "say Your message was not taken; settled 1.000022 timeout; allow");
+    CHECK(core.load() == limits::console_open_messages);
+  }
+}
+
+TEST_CASE("a stop does not wait behind a message that is offered again") {
+  auto core = ready();
+  say(core, "a");
+  core.not_taken("local", "1.000000", errc::disk, "full");
+  CHECK(say(core, "stop") == "submit local 1.000001 stop");
+  CHECK(told(core.retry_due("local", now)) == "submit local 1.000000 a");
+}
+
+TEST_CASE("what may be read is what has left") {
+  auto core = ready();
+  size_t given = 0;
+  auto count = [&given](const console_effects& effects) {
+    for (const auto& item : effects)
+      if (auto allow = std::get_if<effect::allow>(&item))
+        given += allow->bytes;
+  };
+  size_t taken_in = 0;
+  for (std::string text : {"hello", " ", "/help", "/to local", "/attach x",
+                           "stop"}) {
+    taken_in += text.size() + limits::console_line_cost;
+    count(core.line({text, false}, now));
+  }
+  count(core.looked(1, "/h/x", "It is gone.", now));
+  count(core.taken("local", "1.000000", intake_outcome::taken, now));
+  count(core.taken("local", "1.000002", intake_outcome::stopped, now));
+  CHECK(given == taken_in);
+}
+
 TEST_CASE("draining takes nothing new and says what is lost") {
   auto core = ready();
   say(core, "a");
   say(core, "b");
   say(core, "c");
-  CHECK(told(core.drain()) == "say 2 lines were not taken");
-  CHECK(core.drain().empty());
-  CHECK(say(core, "d").empty());
+  CHECK(told(core.drain(now))
+        == "settled 1.000001 shutting_down; settled 1.000002 shutting_down; "
+           "say 2 lines were not taken");
+  CHECK(core.drain(now).empty());
   CHECK(taken(core, "1.000000").empty());
   CHECK(core.load() == 1);
+}
+
+TEST_CASE("lines that come too late are told") {
+  auto late = "say Your line was not taken. The program is ending; send it "
+              "again later.";
+  SUBCASE("every one of a terminal") {
+    auto core = ready(true);
+    core.drain(now);
+    CHECK(say(core, "a")
+          == "settled 1.000000 shutting_down; " + std::string{late});
+    CHECK(say(core, "/attach b")
+          == "settled 1.000001 shutting_down; " + std::string{late});
+    CHECK(say(core, "/to lab").empty());
+    CHECK(say(core, "").empty());
+  }
+  SUBCASE("the first one of a pipe") {
+    auto core = ready();
+    core.drain(now);
+    CHECK(say(core, "a")
+          == "settled 1.000000 shutting_down; " + std::string{late});
+    CHECK(say(core, "b") == "settled 1.000001 shutting_down");
+  }
 }
 
 TEST_CASE("draining gives up a message that waits for its next offer") {
   auto core = ready();
   say(core, "a");
   core.not_taken("local", "1.000000", errc::disk, "full");
-  CHECK(told(core.drain())
+  CHECK(told(core.drain(now))
         == "settled 1.000000 shutting_down; say 1 lines were not taken");
   CHECK(core.retry_due("local", now).empty());
   CHECK(core.load() == 0);
@@ -346,7 +474,7 @@ TEST_CASE("a file is looked at before its message is sent, in order") {
   CHECK(told(core.looked(1, "/h/a.txt", {}, now))
         == "submit local 1.000000 what is this? with /h/a.txt");
   CHECK(told(core.looked(1, "/h/a.txt", {}, now)) == "");
-  CHECK(taken(core, "1.000000") == "submit local 1.000001 later");
+  CHECK(taken(core, "1.000000") == "allow; submit local 1.000001 later");
 }
 
 TEST_CASE("a file that cannot be sent sends nothing, and later lines go on") {
@@ -354,8 +482,8 @@ TEST_CASE("a file that cannot be sent sends nothing, and later lines go on") {
   say(core, "/attach a.txt");
   say(core, "later");
   CHECK(told(core.looked(1, "/h/a.txt", "There is no file /h/a.txt.", now))
-        == "say There is no file /h/a.txt. Nothing was sent.; allow 1; "
-           "submit local 1.000000 later");
+        == "say There is no file /h/a.txt. Nothing was sent.; settled 1.000000 "
+           "bad_request; allow; submit local 1.000001 later");
 }
 
 TEST_CASE("a message that is offered again keeps its file") {
@@ -372,13 +500,15 @@ TEST_CASE("the end of a pipe waits for a file that is looked at") {
   say(core, "/attach a.txt");
   CHECK(told(core.end_of_input()) == "");
   CHECK(told(core.looked(1, "/h/a.txt", "It is gone.", now))
-        == "say It is gone. Nothing was sent.; shutdown end of input");
+        == "say It is gone. Nothing was sent.; settled 1.000000 bad_request; "
+           "shutdown end of input");
 }
 
 TEST_CASE("what is looked at when the node ends is not sent") {
   auto core = ready();
   say(core, "/attach a.txt");
-  CHECK(told(core.drain()) == "say 1 lines were not taken");
+  CHECK(told(core.drain(now))
+        == "settled 1.000000 shutting_down; say 1 lines were not taken");
   CHECK(told(core.looked(1, "/h/a.txt", {}, now)) == "");
 }
 
@@ -406,13 +536,13 @@ TEST_CASE("while a question is open, lines answer it") {
   CHECK(told(core.asked("local", two_questions())) == "say q0");
   CHECK(say(core, "7")
         == "say Type a number from 1 to 2, or your own words.; "
-           "allow 1");
-  CHECK(say(core, "2") == "answer console:local q0 q0o1; say q1; allow 1");
+           "allow");
+  CHECK(say(core, "2") == "answer console:local q0 q0o1; say q1; allow");
   // The hub tells what is known already.
   auto ask = two_questions();
   take_answers(ask, {{"q0", {"q0o1"}, caf::none}});
   CHECK(core.ask_changed("local", ask).empty());
-  CHECK(say(core, "green") == "answer console:local q1 'green'; allow 1");
+  CHECK(say(core, "green") == "answer console:local q1 'green'; allow");
   ask.status = contracts::ask_status::answered;
   CHECK(core.ask_changed("local", ask).empty());
   CHECK(say(core, "2") == "submit local 1.000000 2");
@@ -423,11 +553,11 @@ TEST_CASE("what is no answer, while a question is open") {
   core.asked("local", two_questions());
   CHECK(say(core, "stop") == "submit local 1.000000 stop");
   // Another conversation has its own lines.
-  CHECK(say(core, "/to lab") == "log lab; prompt lab; allow 1");
+  CHECK(say(core, "/to lab") == "log lab; prompt lab; allow");
   core.log_read("lab", {}, now);
   CHECK(say(core, "1") == "submit lab 1.000001 1");
-  CHECK(say(core, "/to local") == "prompt local; say q0; allow 1");
-  CHECK(say(core, "1") == "answer console:local q0 q0o0; say q1; allow 1");
+  CHECK(say(core, "/to local") == "prompt local; say q0; allow");
+  CHECK(say(core, "1") == "answer console:local q0 q0o0; say q1; allow");
 }
 
 TEST_CASE("a question that is closed elsewhere") {
@@ -453,7 +583,7 @@ TEST_CASE("a question that is closed elsewhere") {
   refused.snapshot = two_questions();
   CHECK(told(core.answer_refused("local", refused)) == "say q0");
   core.ask_changed("local", ask);
-  CHECK(say(core, "/to lab") == "log lab; prompt lab; allow 1");
+  CHECK(say(core, "/to lab") == "log lab; prompt lab; allow");
   CHECK(told(core.asked("local", two_questions())) == "say [local] q0");
 }
 
@@ -461,6 +591,6 @@ TEST_CASE("an open question does not hold the end up") {
   auto core = ready();
   core.asked("local", two_questions());
   CHECK(core.takes_lines());
-  CHECK(told(core.drain()) == "cancel console:local");
+  CHECK(told(core.drain(now)) == "cancel console:local");
   CHECK_FALSE(core.takes_lines());
 }

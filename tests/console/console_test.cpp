@@ -3,10 +3,15 @@
 #include "actors/kit/promise_guard.hpp"
 #include "actors/kit/spawn_stateful.hpp"
 #include "adapters/console/frame_responder.hpp"
+#include "config/os/posix_file_system.hpp"
 #include "messages/codec/json_support.hpp"
 #include "messages/codec/log_record.hpp"
 #include "messages/contracts/stream_frame.hpp"
+#include "messages/limits.hpp"
+#include "messages/text/utf8.hpp"
+#include "tests/support/inline_files.hpp"
 #include "tests/support/node_fixture.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 #include <caf/all.hpp>
 #include <doctest/doctest.h>
@@ -189,7 +194,8 @@ struct fake_port final : console::console_port {
     else
       events.written(token, !closed);
   }
-  void allow(size_t lines) override { allowed += lines; }
+  void allow(size_t bytes) override { allowed += bytes; }
+  void hurry() override { hurried = true; }
   void prompt(std::string text) override { shown_prompt = std::move(text); }
   void stop() override {
     ++stops;
@@ -203,6 +209,7 @@ struct fake_port final : console::console_port {
   std::string shown_prompt;
   size_t allowed = 0;
   size_t stops = 0;
+  bool hurried = false;
   std::vector<uint64_t> held;
   bool hold = false;
   bool closed = false;
@@ -231,6 +238,7 @@ struct scripted_hub_state {
       },
       [](atom::ask, const ask_request&) { return contracts::ask_snapshot{}; },
       [](atom::read, const std::string&) { return pending_ask{}; },
+      [](atom::notice, const status_post&) { return caf::ok_atom_v; },
       [this](atom::submit, const contracts::ask_submission& answers) {
         script->answers.push_back(answers);
         contracts::ask_submission_result result;
@@ -244,6 +252,55 @@ struct scripted_hub_state {
   }
 };
 
+/// The artifacts of one answer.
+struct artifact_script {
+  std::string bytes = "hello from the agent";
+  std::optional<contracts::part_failure_code> fault;
+  std::vector<contracts::artifact_open_request> opened;
+  std::vector<std::string> closed;
+};
+
+struct scripted_artifacts_state {
+  artifacts_actor::stateful_pointer<scripted_artifacts_state> self;
+  std::shared_ptr<artifact_script> script;
+  static inline const char* name = "scripted_artifacts";
+  explicit scripted_artifacts_state(
+    artifacts_actor::stateful_pointer<scripted_artifacts_state> me)
+    : self(me) {}
+  void init(std::shared_ptr<artifact_script> shared) {
+    script = std::move(shared);
+  }
+  artifacts_actor::behavior_type make_behavior() {
+    return {
+      [](atom::publish, const artifact_publish&) {
+        return contracts::attachment_part{};
+      },
+      [this](atom::open, const contracts::artifact_open_request& request) {
+        script->opened.push_back(request);
+        artifact_opened result;
+        if (script->fault)
+          result.fault = *script->fault;
+        result.token = "t1";
+        return result;
+      },
+      [this](atom::read, const artifact_read& wanted) {
+        artifact_slice slice;
+        // Two slices, whatever was asked for.
+        auto half = script->bytes.size() / 2;
+        slice.bytes = wanted.offset == 0 ? script->bytes.substr(0, half)
+                                         : script->bytes.substr(half);
+        slice.eof = wanted.offset > 0;
+        return slice;
+      },
+      [this](atom::close, const std::string& token) {
+        script->closed.push_back(token);
+      },
+      [](atom::status) { return status_line{}; },
+      [](atom::stop) { return caf::ok_atom_v; },
+    };
+  }
+};
+
 // -- world --------------------------------------------------------------------
 
 class console_world : public test::node_fixture {
@@ -251,8 +308,13 @@ public:
   using change = std::function<void(console::console_options&)>;
 
   explicit console_world(bool interactive = false, const change& other = {},
-                         std::shared_ptr<hub_script> hub = {}) {
+                         std::shared_ptr<hub_script> hub = {},
+                         std::shared_ptr<artifact_script> artifacts = {}) {
     console::console_deps deps;
+    if (artifacts)
+      deps.artifacts =
+        kit::spawn_stateful<artifacts_actor, scripted_artifacts_state>(
+          *system, artifacts);
     if (hub)
       deps.interaction =
         kit::spawn_stateful<interaction_actor, scripted_hub_state>(*system,
@@ -263,7 +325,10 @@ public:
     deps.node =
       kit::spawn_stateful<node_actor, scripted_node_state>(*system, shutdowns);
     deps.files =
-      kit::spawn_stateful<files_actor, log_files_state>(*system, logs);
+      artifacts
+        ? test::spawn_inline_files(
+          *system, std::make_shared<os::posix_file_system>(), chance)
+        : kit::spawn_stateful<files_actor, log_files_state>(*system, logs);
     deps.ws = make_workspace("/ws", "/state");
     deps.wall = wall;
     deps.port = port;
@@ -412,7 +477,7 @@ struct logging_world {
 TEST_CASE_FIXTURE(console_world,
                   "a line becomes a message, its answer a line") {
   CHECK(start());
-  CHECK(port->allowed == 20);
+  CHECK(port->allowed == limits::console_waiting_bytes);
   say("2+2?");
   REQUIRE(offices->intakes.size() == 1);
   const auto& request = offices->intakes[0];
@@ -431,8 +496,9 @@ TEST_CASE_FIXTURE(console_world,
   REQUIRE(offices->gates.size() == 1);
   CHECK(offices->gates[0].message_id == id_of(0));
   CHECK(offices->gates[0].run == "run-1");
+  CHECK(port->allowed
+        == limits::console_waiting_bytes + limits::console_line_cost + 4);
   close(id_of(0));
-  CHECK(port->allowed == 21);
   CHECK(shutdowns->empty());
 }
 
@@ -639,8 +705,11 @@ TEST_CASE_FIXTURE(console_world, "draining takes nothing new, answers go on") {
   ask(
     handle.service, [](caf::ok_atom) {},
     [](const caf::error&) { FAIL("no drain"); }, atom::drain_v);
+  // A reader that takes nothing does not hold the end up.
+  CHECK(port->hurried);
   say("b");
   CHECK(offices->intakes.size() == 1);
+  CHECK(port->err.find("Your line was not taken.") != std::string::npos);
   CHECK(deliver(answer_to(id_of(0), "4")).fault == delivery_fault::none);
   CHECK(port->out == "4\n");
 }
@@ -819,6 +888,20 @@ TEST_CASE_FIXTURE(console_world, "a fetch brings only what the console sent") {
 }
 
 TEST_CASE_FIXTURE(console_world,
+                  "the name of a file that is sent need not be UTF-8") {
+  (*logs)["/work/caf\xE9.txt"] = "remember the milk";
+  start();
+  say("/attach caf\xE9.txt caf\xE9?");
+  REQUIRE(offices->intakes.size() == 1);
+  const auto& event = offices->intakes[0].event;
+  CHECK(event.text == "caf\xEF\xBF\xBD?");
+  REQUIRE(event.attachments.size() == 1);
+  CHECK(event.attachments[0].name == "caf\xEF\xBF\xBD.txt");
+  CHECK(text::is_valid_utf8(event.attachments[0].ref));
+  CHECK(fetch(event.attachments[0].ref) == "17");
+}
+
+TEST_CASE_FIXTURE(console_world,
                   "a file that cannot be sent is refused at once") {
   (*logs)["/home/ann/locked"] = "secret";
   (*logs)["/home/ann/big"] = std::string(limits::attachment_bytes + 1, 'x');
@@ -833,7 +916,8 @@ TEST_CASE_FIXTURE(console_world,
   CHECK(port->err.find("/home/ann/big is larger than 20 MB")
         != std::string::npos);
   CHECK(offices->intakes.empty());
-  CHECK(port->allowed == 23);
+  say("/attach /state/auth.json");
+  CHECK(port->err.find("is in the state directory") != std::string::npos);
   say("hello");
   CHECK(offices->intakes.size() == 1);
 }
@@ -960,6 +1044,22 @@ TEST_CASE_FIXTURE(frame_world,
   CHECK(kinds() == std::vector<std::string>{"error", "finish"});
 }
 
+TEST_CASE_FIXTURE(frame_world, "a line that is never offered ends, too") {
+  start();
+  for (size_t i = 0; i <= limits::console_open_messages; ++i)
+    say("m");
+  say("/attach nothing.txt");
+  CHECK(kinds() == std::vector<std::string>{"error"});
+  CHECK(json::text_or_empty(frames()[0], "code") == "bad_request");
+  auto first = frames()[0];
+  CHECK(json::int_member(first.at("metadata").get_object(), "line") == 22);
+  ask(
+    handle.service, [](caf::ok_atom) {},
+    [](const caf::error&) { FAIL("no drain"); }, atom::drain_v);
+  CHECK(kinds() == std::vector<std::string>{"error", "error"});
+  CHECK(json::text_or_empty(frames()[1], "code") == "shutting_down");
+}
+
 TEST_CASE_FIXTURE(frame_world, "a line that was cut is told as a warning") {
   start();
   port->events.line("long", true);
@@ -1013,4 +1113,58 @@ TEST_CASE("a pipe asks nobody") {
   console_world at{false, {}, hub};
   CHECK(at.start());
   CHECK_FALSE(hub->sink);
+}
+
+// -- files of answers ---------------------------------------------------------
+
+TEST_CASE("a file of an answer is told of on a terminal and can be kept") {
+  auto artifacts = std::make_shared<artifact_script>();
+  test::scratch_directory home;
+  console_world at{true,
+                   [&](console::console_options& options) {
+                     options.working_dir = home.path();
+                   },
+                   {},
+                   artifacts};
+  CHECK(at.start());
+  outbound upload;
+  upload.op = outbound_op::upload;
+  upload.conversation = {platform_id::console, "local"};
+  upload.run = "r1";
+  upload.message_id = "m1";
+  contracts::attachment_part file;
+  file.artifact_id = "a1";
+  file.name = "notes.txt";
+  file.media_type = "text/plain";
+  file.size_bytes = 20;
+  file.integrity_id = "sha256:x";
+  upload.file = file;
+  auto outcome = at.deliver(upload);
+  CHECK(outcome.fault == delivery_fault::none);
+  CHECK(at.port->out.find("File 1: notes.txt (20 bytes, text/plain)")
+        != std::string::npos);
+  SUBCASE("under its own name") {
+    at.say("/save 1");
+    CHECK(test::get_file(home / "notes.txt") == artifacts->bytes);
+    REQUIRE(artifacts->opened.size() == 1);
+    CHECK(artifacts->opened[0].conversation_id == "console:local");
+    CHECK(artifacts->opened[0].artifact_id == "a1");
+    CHECK(*artifacts->opened[0].expected_integrity_id == "sha256:x");
+    CHECK(artifacts->closed == std::vector<std::string>{"t1"});
+    // What is there stays.
+    test::put_file(home / "notes.txt", "mine");
+    at.say("/save 1");
+    CHECK(at.port->out.find("exists already") != std::string::npos);
+    CHECK(test::get_file(home / "notes.txt") == "mine");
+  }
+  SUBCASE("it is gone") {
+    artifacts->fault = contracts::part_failure_code::artifact_expired;
+    at.say("/save 1 elsewhere.txt");
+    CHECK(at.port->out.find("has expired") != std::string::npos);
+    CHECK(test::get_file(home / "elsewhere.txt").empty());
+  }
+  SUBCASE("there is none of that number") {
+    at.say("/save 7");
+    CHECK(at.port->out.find("There is no file 7") != std::string::npos);
+  }
 }

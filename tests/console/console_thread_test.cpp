@@ -25,6 +25,7 @@
 #include <vector>
 
 using namespace bureau;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -134,7 +135,8 @@ struct pipes_world {
   pipe_ends in = make_pipe();
   pipe_ends out = make_pipe();
   pipe_ends err = make_pipe();
-  port_world world{{false, in.read.get(), out.write.get(), err.write.get()}};
+  port_world world{
+    {false, in.read.get(), out.write.get(), err.write.get(), 300ms}};
 
   pipes_world() {
     // As in the product: a closed output is an error, not a death.
@@ -142,17 +144,21 @@ struct pipes_world {
   }
 };
 
+size_t cost_of(std::string_view line) {
+  return line.size() + limits::console_line_cost;
+}
+
 } // namespace
 
 TEST_CASE("lines come as far as they are allowed") {
   pipes_world at;
   put(at.in.write.get(), "one\ntwo\nthr");
-  at.world.port->allow(1);
+  at.world.port->allow(cost_of("one"));
   CHECK(at.world.wait_for("line 3 one") == "line 3 one");
   // The second line is there but not allowed: the write overtakes it.
   at.world.port->write(7, "x\n", "");
   CHECK(at.world.wait_for("written 7 fine") == "written 7 fine");
-  at.world.port->allow(5);
+  at.world.port->allow(1000);
   CHECK(at.world.wait_for("line 3 two") == "line 3 two");
   at.in.write.reset();
   CHECK(at.world.wait_for("eof") == "line 3 thr\neof");
@@ -167,13 +173,14 @@ TEST_CASE("the end of the input waits for its last lines") {
   CHECK(at.world.wait_for("line 3 one") == "line 3 one");
   at.world.port->write(1, "x\n", "");
   CHECK(at.world.wait_for("written 1 fine") == "written 1 fine");
-  at.world.port->allow(1);
+  // The first one counted more than it was allowed.
+  at.world.port->allow(cost_of("one"));
   CHECK(at.world.wait_for("eof") == "line 3 two\neof");
 }
 
 TEST_CASE("a line of any length is cut at the bound") {
   pipes_world at;
-  at.world.port->allow(2);
+  at.world.port->allow(1u << 20);
   std::string megabyte(1u << 20, 'x');
   put(at.in.write.get(), megabyte + "\nshort\n");
   auto told = at.world.wait_for("line 5 short");
@@ -215,6 +222,39 @@ TEST_CASE("stopping writes what was handed over, then ends") {
   auto got = read_until(at.out.read.get(), "99\n");
   CHECK(got.starts_with("0\n1\n2\n"));
   CHECK(got.ends_with("98\n99\n"));
+}
+
+TEST_CASE("near the end an output that nobody reads is given up, for good") {
+  pipes_world at;
+  at.world.port->write(9, std::string(1u << 20, 'z') + "\n", "");
+  at.world.port->write(10, "x\n", "");
+  at.world.port->hurry();
+  CHECK(at.world.wait_for("written 9 lost") == "written 9 lost");
+  // Half a line is out; nothing may follow it.
+  CHECK(at.world.wait_for("written 10 lost") == "written 10 lost");
+  at.out.write.reset();
+  at.world.port->stop();
+  CHECK(at.world.wait_for("ended") == "ended");
+}
+
+TEST_CASE("near the end a slow reader still gets everything") {
+  pipes_world at;
+  std::string text(1u << 20, 'z');
+  at.world.port->write(9, text + "\n", "");
+  at.world.port->hurry();
+  CHECK(read_until(at.out.read.get(), "\n") == text + "\n");
+  CHECK(at.world.wait_for("written 9 fine") == "written 9 fine");
+}
+
+TEST_CASE("a pipe is read while nobody reads what is written") {
+  pipes_world at;
+  at.world.port->allow(1000);
+  at.world.port->write(9, std::string(1u << 20, 'z') + "\n", "");
+  put(at.in.write.get(), "stop\n");
+  CHECK(at.world.wait_for("line 4 stop") == "line 4 stop");
+  at.in.write.reset();
+  CHECK(at.world.wait_for("eof") == "eof");
+  at.out.read.reset();
 }
 
 TEST_CASE("stopping does not wait long for an output that nobody reads") {

@@ -123,6 +123,8 @@ TEST_CASE("a file to attach, its path and the text with it") {
     {"/attach 'it is \"so\".txt'", "it is \"so\".txt", ""},
     {"/attach \"it's.txt\"now", "it's.txt", "now"},
     {"/attach\t/tmp/x\tread: it", "/tmp/x", "read: it"},
+    // A name keeps its bytes, a text does not.
+    {"/attach caf\xE9 caf\xE9", "caf\xE9", "caf\xEF\xBF\xBD"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.bytes);
@@ -160,4 +162,29 @@ TEST_CASE("long lines at the bound") {
   CHECK(broken.cut);
   CHECK(broken.text.size() <= bound);
   CHECK(broken.text.size() > bound - 3);
+}
+
+TEST_CASE("a file of an answer to keep") {
+  struct row {
+    const char* line;
+    uint64_t number;
+    const char* path;
+  };
+  for (const auto& [line, number, path] :
+       {row{"/save 1", 1, ""}, row{"  /save 12  ", 12, ""},
+        row{"/save 2 notes.txt", 2, "notes.txt"},
+        row{"/save 2 my notes.txt", 2, "my notes.txt"},
+        row{"/save 3 \"my notes.txt\"", 3, "my notes.txt"},
+        row{"/save 3 'a'", 3, "a"}}) {
+    CAPTURE(line);
+    auto read = read_line({line, false});
+    CHECK(read.what == verb::save);
+    CHECK(read.number == number);
+    CHECK(read.path == path);
+  }
+  for (auto line : {"/save", "/save x", "/save 0", "/save 1x", "/save -1"}) {
+    CAPTURE(line);
+    CHECK(read_line({line, false}).what == verb::wrong);
+  }
+  CHECK(read_line({"/saved 1", false}).what == verb::message);
 }

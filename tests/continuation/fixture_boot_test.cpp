@@ -48,7 +48,11 @@ TEST_CASE("without a platform the predecessor's workspace is refused, whole") {
   auto refused_once = place.tree();
   auto second = place.converse("hello\n");
   CHECK(second.code == 1);
-  CHECK(second.err == first.err);
+  // Lines of the log before it have times.
+  auto refusal = [](const std::string& text) {
+    return text.substr(text.find("bureau cannot start"));
+  };
+  CHECK(refusal(second.err) == refusal(first.err));
   CHECK(place.tree() == refused_once);
 }
 

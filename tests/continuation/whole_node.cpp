@@ -156,11 +156,15 @@ whole_node::whole_node(const std::string& state, const std::string& workspace) {
     system::adapter_plan telegram;
     telegram.platform = platform_id::telegram;
     telegram.spawn = [offices = parts_.offices,
-                      viewer](caf::actor_system& where, const node_actor&) {
+                      viewer](caf::actor_system& where, const node_actor&,
+                              const system::channel_link&) {
       return adapter_service_actor{
         kit::spawn_stateful<telegram_actor, telegram_state>(where, offices,
                                                             viewer)};
     };
+    std::erase_if(composed.channels, [](const system::channel_plan& item) {
+      return item.platform == platform_id::telegram;
+    });
     composed.adapters.push_back(std::move(telegram));
     return composed;
   });

@@ -50,6 +50,9 @@ TEST_CASE("a well-formed call names its method and its id") {
        R"({"jsonrpc":"2.0","id":4,"method":"office.show","params":{"platform":"slack","id":"C1"}})",
        "4", office_show_call{slack}},
      row{
+       R"({"jsonrpc":"2.0","id":4,"method":"office.claim","params":{"platform":"slack","id":"C1"}})",
+       "4", office_claim_call{slack}},
+     row{
        R"( {"jsonrpc":"2.0","method":"log.level","params":{"level":"debug"},"id":5} )",
        "5", log_level_call{"debug"}}}) {
     CAPTURE(std::string{line});

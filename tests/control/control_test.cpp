@@ -19,6 +19,8 @@ namespace {
 struct script {
   std::vector<std::string> shutdowns;
   std::vector<office_address> shown;
+  std::vector<office_address> claimed;
+  std::vector<job_order> orders;
   /// An error instead of an answer.
   std::map<std::string, caf::error> failures;
   /// Neighbours that never answer.
@@ -115,6 +117,11 @@ struct fake_registry_state : neighbour<registry_actor, fake_registry_state> {
                                              {{{platform_id::slack, "C1"},
                                                "2026-01-01T00:00:00.000Z"}}});
             },
+            [this](atom::claim,
+                   const office_address& address) -> caf::result<caf::ok_atom> {
+              story->claimed.push_back(address);
+              return answer("registry", caf::ok_atom_v);
+            },
             [](atom::status) {
               return status_line{"registry", "ok", ""};
             }};
@@ -133,6 +140,38 @@ struct fake_inspector_state
   }
 };
 
+struct fake_operator_state : neighbour<job_operator_actor, fake_operator_state> {
+  using neighbour::neighbour;
+  static inline const char* name = "fake_operator";
+  static contracts::process_job_projection job() {
+    contracts::process_job_projection result;
+    result.job_id = "pj-0000000000000001";
+    result.summary = "make";
+    result.origin = {"console:local", "console", "r1", "m1", {}};
+    result.timestamps.admitted_at = "2026-01-01T00:00:00.000Z";
+    result.timestamps.queue_deadline_at = "2026-01-01T00:05:00.000Z";
+    result.wake.delivery_key = "job:pj-0000000000000001";
+    return result;
+  }
+  caf::result<job_answer> one(const job_order& order) {
+    story->orders.push_back(order);
+    job_answer result;
+    if (order.job_id == job().job_id)
+      result.job = job();
+    else
+      result.refusal = contracts::process_job_error_code::process_job_not_found;
+    return answer("operator", result);
+  }
+  job_operator_actor::behavior_type make_behavior() {
+    return {[this](atom::list, const job_order& order) {
+              story->orders.push_back(order);
+              return answer("operator", job_list{{job()}});
+            },
+            [this](atom::read, const job_order& order) { return one(order); },
+            [this](atom::cancel, const job_order& order) { return one(order); }};
+  }
+};
+
 struct control_story : test::node_fixture {
   script_ptr story = std::make_shared<script>();
   control_actor actor = spawn();
@@ -148,9 +187,14 @@ struct control_story : test::node_fixture {
     args.inspector =
       kit::spawn_stateful<office_inspector_actor, fake_inspector_state>(*system,
                                                                         story);
+    args.jobs =
+      kit::spawn_stateful<job_operator_actor, fake_operator_state>(*system,
+                                                                   story);
+    args.operator_token = secret_text{"owner"};
     args.facts = {"1.0", 42, "2026-01-01T00:00:00.000Z"};
     args.deadline = 30s;
     args.log_level = "info";
+    args.workspace_root = "/w";
     auto result = control::spawn_control(*system, std::move(args));
     settle();
     return result;
@@ -258,6 +302,25 @@ TEST_CASE_FIXTURE(control_story,
         == failure("timeout", "no answer within the time allowed"));
 }
 
+TEST_CASE_FIXTURE(control_story, "a claim goes to the registry") {
+  auto claim = [&] {
+    return call("office.claim", R"({"platform":"telegram","id":"900100"})");
+  };
+  CHECK(contains(claim(), R"("status":"prepared")"));
+  CHECK(story->claimed
+        == std::vector<office_address>{{platform_id::telegram, "900100"}});
+  // Somebody who has another workspace in mind is told.
+  story->claimed.clear();
+  auto elsewhere = call(
+    "office.claim", R"({"platform":"telegram","id":"9","workspace":"/other"})");
+  CHECK(contains(elsewhere, R"("errc":"bad_request")"));
+  CHECK(story->claimed.empty());
+  call("office.claim", R"({"platform":"telegram","id":"9","workspace":"/w"})");
+  CHECK(story->claimed.size() == 1);
+  story->failures["registry"] = make_failure(errc::denied, "it is not enabled");
+  CHECK(claim() == failure("denied", "it is not enabled"));
+}
+
 TEST_CASE_FIXTURE(control_story, "an office is shown as its files have it") {
   CHECK(call("office.show", R"({"platform":"slack","id":"C1"})")
         == result(R"({"key":"v1"})"));
@@ -316,4 +379,25 @@ TEST_CASE_FIXTURE(control_story, "the end of the actor answers what is open") {
   pending.receive([](const std::string&) {},
                   [&](const caf::error& err) { code = code_of(err); });
   CHECK(code == errc::shutting_down);
+}
+
+// -- jobs ---------------------------------------------------------------------
+
+TEST_CASE_FIXTURE(control_story, "the operator looks at jobs with the token of "
+                                 "the node") {
+  auto list = call("jobs.list");
+  CHECK(contains(list, R"("jobId":"pj-0000000000000001")"));
+  CHECK(contains(list, R"("total":1)"));
+  CHECK(contains(call("jobs.list", R"({"state":"running"})"),
+                 R"({"jobs":[],"total":0})"));
+  CHECK(contains(call("jobs.show", R"({"id":"pj-0000000000000001"})"),
+                 R"("job":{)"));
+  CHECK(contains(call("jobs.cancel", R"({"id":"pj-2"})"),
+                 R"("errc":"process_job_not_found")"));
+  REQUIRE(story->orders.size() == 4);
+  for (const auto& order : story->orders)
+    CHECK(order.token.reveal() == "owner");
+  CHECK(story->orders[3].job_id == "pj-2");
+  story->failures["operator"] = make_failure(errc::denied, "not you");
+  CHECK(call("jobs.list") == failure("denied", "not you"));
 }

@@ -137,6 +137,25 @@ TEST_CASE("stop ends a command at once and the next line still runs") {
   CHECK(none_left("sleep 4711"));
 }
 
+TEST_CASE("a stop reaches the running turn however many lines wait") {
+  home place;
+  program node{place.command({"--json"}), place.environment};
+  node.write("run: echo begun > begun; sleep 4715\n");
+  auto begun = place.office() + "/begun";
+  for (int i = 0; i < 600 && read_file(begun).empty(); ++i)
+    node.read_until("never printed", milliseconds{50});
+  std::string lines;
+  for (int i = 0; i < 60; ++i)
+    lines += "number " + std::to_string(i) + "\n";
+  node.write(lines + "stop\n");
+  node.close_input();
+  CHECK(node.wait() == 0);
+  INFO(node.err());
+  CHECK(count(node.out(), R"("kind":"error")") == 1);
+  CHECK(count(node.out(), R"("kind":"finish")") == 61);
+  CHECK(none_left("sleep 4715"));
+}
+
 TEST_CASE("many lines are answered in their order") {
   home place;
   std::string input;

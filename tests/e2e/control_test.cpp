@@ -87,6 +87,19 @@ TEST_CASE("a console node has the socket too, and shows what it works at") {
   CHECK(none_left("sleep 300"));
 }
 
+TEST_CASE("a shutdown gives running turns the time that it says") {
+  home place;
+  program node{place.command(), place.environment};
+  node.write("run: echo begun > begun; sleep 1; echo finished-$((1+1))\n");
+  for (int i = 0; i < 1200 && read_file(place.office() + "/begun").empty(); ++i)
+    node.read_until("never printed", milliseconds{50});
+  auto ended = run(place, {"shutdown", "--timeout", "7"});
+  INFO(ended.err);
+  CHECK(ended.code == 0);
+  CHECK(node.wait() == 0);
+  CHECK(contains(node.out(), "finished-2"));
+}
+
 TEST_CASE("without a node the commands say so") {
   home place;
   for (auto word : {"status", "shutdown"}) {

@@ -44,7 +44,42 @@ std::string state_of_job(const home& place) {
            : std::string{};
 }
 
+/// A command beside the node, on the same state directory.
+home::result beside(const home& place, std::vector<std::string> words) {
+  std::vector<std::string> argv{BUREAU_BINARY};
+  argv.insert(argv.end(), words.begin(), words.end());
+  argv.insert(argv.end(), {"--state-dir", place.state});
+  program command{argv, place.environment};
+  command.close_input();
+  auto code = command.wait();
+  return {code, command.out(), command.err()};
+}
+
 } // namespace
+
+TEST_CASE("the operator lists, shows and cancels the jobs of all") {
+  home place;
+  program node{place.command(), place.environment};
+  node.write("background: echo begun; sleep 4713\n");
+  REQUIRE(node.read_error_until("started: "));
+  auto list = beside(place, {"jobs", "list", "--state", "running"});
+  INFO(list.err);
+  CHECK(list.code == 0);
+  CHECK(contains(list.out, "running"));
+  CHECK(contains(list.out, "console:local"));
+  auto id = list.out.substr(0, list.out.find(' '));
+  CHECK(contains(beside(place, {"jobs", "show", id, "--json"}).out,
+                 "\"state\":\"running\""));
+  auto wrong = beside(place, {"jobs", "show", "pj-0000000000000000"});
+  CHECK(wrong.code == 1);
+  CHECK_FALSE(wrong.err.empty());
+  CHECK(beside(place, {"jobs", "cancel", id}).code == 0);
+  CHECK(node.read_until("was cancelled"));
+  CHECK(contains(beside(place, {"jobs", "show", id}).out, "> begun"));
+  node.close_input();
+  CHECK(node.wait() == 0);
+  CHECK(none_left("sleep 4713"));
+}
 
 TEST_CASE(
   "a command in the background: an answer at once, another at its end") {
@@ -115,8 +150,7 @@ TEST_CASE("a killed node leaves no process of a job; its start tells of it") {
   CHECK(state_of_job(place) == "interrupted");
 }
 
-TEST_CASE(
-  "a turn that runs reads the end of a job, where messages are steered") {
+TEST_CASE("a turn that runs reads the end of a job, whatever the queue mode") {
   home place;
   program node{place.command(), place.environment, true};
   auto exists = [&place](const char* name) {
@@ -128,8 +162,6 @@ TEST_CASE(
       + "/conversations/v1-console-local-aeb48c12d1f82266/ledger.jsonl");
   };
   REQUIRE(node.read_until("offline"));
-  node.write("/queue steer\n");
-  REQUIRE(node.read_until("The queue mode is steer now"));
   node.write("background: until test -e job; do sleep 0.05; done; "
              "echo blue-$((50+7))\n");
   REQUIRE(node.read_until("runs in the background"));
@@ -143,8 +175,12 @@ TEST_CASE(
   CHECK(node.read_until("> blue-57"));
   CHECK(
     waits_for(node, [&] { return contains(ledger(), R"("note":"steered")"); }));
-  // The start of the job and the turn that was steered; none for the wake.
-  CHECK(count(ledger(), R"("st":"running")") == 2);
+  // The start of the job and the turn that was steered; the wake is part of it.
+  CHECK(count(ledger(), R"("st":"running")") == 3);
+  CHECK(waits_for(node, [&] {
+    return contains(read_file(only_job(place) + "/job.json"),
+                    R"("disposition":"steered")");
+  }));
   node.write("\x04");
   CHECK(node.wait() == 0);
 }

@@ -125,6 +125,50 @@ TEST_CASE("an answer that could not be written is written by the next run") {
   CHECK(last_ledger_state(place) == "sent");
 }
 
+TEST_CASE("an output that is closed from the start delivers nothing") {
+  home place;
+  auto line = "echo hello | " + place.command().front() + " run --state-dir "
+              + place.state + " " + place.workspace + " >&-";
+  program first{{"/bin/sh", "-c", line}, place.environment};
+  CHECK(first.wait(seconds{20}) == 1);
+  CHECK(contains(first.err(), "not delivered"));
+  auto second = place.converse("");
+  INFO(second.err);
+  CHECK(second.code == 0);
+  CHECK(contains(second.out, "I am the offline responder"));
+  CHECK(last_ledger_state(place) == "sent");
+}
+
+TEST_CASE("an output that nobody reads does not hold the end up") {
+  home place;
+  // More than the pipe between takes.
+  auto line = "(for i in 1 2 3; do echo 'run: yes | head -c 40000'; done; "
+              "sleep 20) | exec "
+              + place.command().front() + " run --state-dir " + place.state
+              + " " + place.workspace + " | sleep 20";
+  program node{{"/bin/bash", "-c", "set -o pipefail; " + line},
+               place.environment};
+  for (int i = 0; i < 1200 && last_ledger_state(place) != "sending"; ++i)
+    node.read_until("never printed", milliseconds{50});
+  auto pid = json::parse(read_file(place.state + "/node.json"));
+  REQUIRE(pid);
+  ::kill(static_cast<pid_t>(
+           json::int_member(pid.value.as_object(), "pid").value_or(0)),
+         SIGTERM);
+  CHECK(node.read_error_until("not delivered", seconds{15}));
+}
+
+TEST_CASE("the sandbox works below limits of the node that are low") {
+  home place;
+  auto line = "ulimit -n 1024; ulimit -f 1048576; echo 'run: ulimit -n' | exec "
+              + place.command().front() + " run --state-dir " + place.state
+              + " " + place.workspace;
+  program node{{"/bin/bash", "-c", line}, place.environment};
+  CHECK(node.wait() == 0);
+  INFO(node.err());
+  CHECK(contains(node.out(), "1024"));
+}
+
 TEST_CASE("signals without a meaning do not end the node") {
   home place;
   program node{place.command({"--headless"}), place.environment};

@@ -168,6 +168,30 @@ TEST_CASE(
   CHECK((facts.st_mode & 07777) == 0600);
 }
 
+TEST_CASE("a file of an answer is kept from a terminal") {
+  provider mock{R"json({"fixtures":[
+    {"match":{"userMessage":"report","hasToolResult":false},
+     "response":{"toolCalls":[
+       {"id":"call_1","name":"write",
+        "arguments":{"label":"draft","path":"report.md","content":"# All well"}},
+       {"id":"call_2","name":"attach",
+        "arguments":{"label":"hand over","path":"report.md"}}]}},
+    {"match":{"userMessage":"report","hasToolResult":true},
+     "response":{"content":"Here is the report."}}]
+})json"};
+  model_home place{mock.url(), "openai-completions"};
+  program node{place.command(), place.environment, true};
+  node.write("report please\n");
+  REQUIRE(node.read_until("/save 1 keeps it"));
+  CHECK(contains(node.out(), "File 1: report.md (10 bytes, text/markdown)"));
+  auto kept = place.dir / "kept.md";
+  node.write("/save 1 " + kept + "\n");
+  CHECK(node.read_until("Saved "));
+  CHECK(read_file(kept) == "# All well");
+  node.write("\x04");
+  CHECK(node.wait() == 0);
+}
+
 TEST_CASE("no link and no path leads an attachment out of the workspace") {
   provider mock{R"json({"fixtures":[
     {"match":{"userMessage":"steal","hasToolResult":false},

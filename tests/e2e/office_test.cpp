@@ -108,7 +108,7 @@ TEST_CASE("claims that are refused say why and change nothing") {
   CHECK(read_file(place.state + "/office-registry.json") == before);
 }
 
-TEST_CASE("beside a running node offices are listed and not claimed") {
+TEST_CASE("beside a running node offices are listed, and claimed by it") {
   old_place place;
   program node{place.command(), place.environment};
   node.write("run: echo up\n");
@@ -117,11 +117,48 @@ TEST_CASE("beside a running node offices are listed and not claimed") {
   CHECK(list.code == 0);
   CHECK(contains(list.out, "  console  local\n"));
   place.legacy("900100");
-  auto claim = place.office_command({"claim", "900100", "telegram"});
-  CHECK(claim.code == 1);
-  CHECK(contains(claim.err, std::to_string(node.pid())));
+  auto refused = place.office_command({"claim", "900100", "slack"});
+  CHECK(refused.code == 1);
+  CHECK(contains(refused.err, "not enabled"));
   node.close_input();
   CHECK(node.wait() == 0);
+}
+
+TEST_CASE("a claim beside a running node is carried out at the next start") {
+  old_place place;
+  {
+    program node{place.command(), place.environment};
+    node.write("run: echo up\n");
+    REQUIRE(node.read_until("up"));
+    place.legacy("900100");
+    auto claim = place.office_command({"claim", "900100", "telegram"});
+    INFO(claim.err);
+    CHECK(claim.code == 0);
+    CHECK(contains(claim.out, "Claimed 900100 for telegram"));
+    auto record = read_file(place.state + "/office-registry.json");
+    CHECK(contains(record, "\"prepared\""));
+    auto elsewhere = place.office_command(
+      {"claim", "900100", "telegram", "--workspace", "/nowhere"});
+    CHECK(elsewhere.code == 1);
+    node.close_input();
+    CHECK(node.wait() == 0);
+  }
+  CHECK(place.converse("hello\n").code == 0);
+  CHECK(contains(read_file(place.state + "/office-registry.json"),
+                 "\"committed\""));
+}
+
+TEST_CASE("a platform that is switched off keeps the directories it owns") {
+  old_place place;
+  place.legacy("-5");
+  write_file(place.state + "/settings.json",
+             R"({"platforms":{"telegram":{"enabled":false}}})");
+  place.environment["TELEGRAM_BOT_TOKEN"] = "123:abc";
+  auto result = place.converse("hello\n");
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK(contains(read_file(place.state + "/office-registry.json"),
+                 "\"committed\""));
 }
 
 TEST_CASE("a conversation goes on when somebody deletes its directory") {

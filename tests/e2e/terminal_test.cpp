@@ -39,6 +39,23 @@ TEST_CASE("lines can be edited before they are sent") {
   CHECK(node.wait() == 0);
 }
 
+TEST_CASE("a ^C right behind a line stops it, and a later one the next turn") {
+  home place;
+  program node{place.command(), place.environment, true};
+  REQUIRE(node.read_until("offline"));
+  node.write("run: sleep 4716\n\x03");
+  CHECK(node.read_until("Stopped."));
+  node.write("run: echo begun > begun; sleep 4716\n");
+  for (int i = 0; i < 600 && read_file(place.office() + "/begun").empty(); ++i)
+    node.read_until("never printed", milliseconds{50});
+  node.write("\x03");
+  CHECK(node.read_until("Stopped."));
+  node.write("run: echo still-$((1+1))\n");
+  CHECK(node.read_until("still-2"));
+  node.write("\x04");
+  CHECK(node.wait() == 0);
+}
+
 TEST_CASE("^C stops the running turn, a second one ends the node") {
   home place;
   program node{place.command(), place.environment, true};

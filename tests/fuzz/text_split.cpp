@@ -29,7 +29,7 @@ bool fits(std::string_view piece, size_t max_chars) {
 }
 
 void check_pieces(std::string_view text, size_t max_chars) {
-  auto plain = split_text_by_code_points(text, max_chars);
+  auto plain = *split_text_by_code_points(text, max_chars);
   std::string joined;
   for (size_t i = 0; i < plain.size(); ++i) {
     fuzz::require(fits(plain[i], max_chars), "a piece has a bound");
@@ -39,7 +39,7 @@ void check_pieces(std::string_view text, size_t max_chars) {
   }
   fuzz::require(joined == text, "pieces are lossless");
 
-  auto chat = split_text_for_chat(text, max_chars);
+  auto chat = *split_text_for_chat(text, max_chars);
   fuzz::require(!chat.empty(), "there is a piece");
   fuzz::require(chat.size() <= text.size() + 1, "every piece is progress");
   joined.clear();

@@ -19,13 +19,28 @@ struct room_entry {
 
 // Longest path first, so that a room inside a folder wins.
 constexpr room_entry known_rooms[] = {
-  {"actors/control", 3},   {"actors/harness", 3}, {"actors/interaction", 3},
-  {"actors/io", 3},        {"actors/jobs", 3},    {"actors/kit", 2},
-  {"actors/memory", 3},    {"actors/metrics", 3}, {"actors/office", 3},
-  {"actors/runner", 3},    {"actors/session", 3}, {"actors/settings", 3},
-  {"actors/artifacts", 3}, {"actors/system", 4},  {"adapters/console", 3},
-  {"adapters/models", 3},  {"config", 1},         {"messages", 0},
-  {"sandbox", 3},          {"vault", 3},          {"web", 3},
+  {"actors/control", 3},
+  {"actors/harness", 3},
+  {"actors/interaction", 3},
+  {"actors/io", 3},
+  {"actors/jobs", 3},
+  {"actors/kit", 2},
+  {"actors/memory", 3},
+  {"actors/metrics", 3},
+  {"actors/office", 3},
+  {"actors/runner", 3},
+  {"actors/session", 3},
+  {"actors/settings", 3},
+  {"actors/artifacts", 3},
+  {"actors/delivery", 2},
+  {"actors/system", 4},
+  {"adapters/console", 3},
+  {"adapters/models", 3},
+  {"config", 1},
+  {"messages", 0},
+  {"sandbox", 3},
+  {"vault", 3},
+  {"web", 3},
 };
 
 /// Blanks comments and the contents of literals; keeps line breaks.

@@ -57,6 +57,7 @@ struct hub_state {
         return answer;
       },
       [](atom::read, const std::string&) { return pending_ask{}; },
+      [](atom::notice, const status_post&) { return caf::ok_atom_v; },
       [](atom::submit, const contracts::ask_submission&) {
         return contracts::ask_submission_result{};
       },
@@ -87,7 +88,10 @@ struct ask_world : node_fixture {
 
   std::shared_ptr<std::optional<tool_outcome>> begin(std::string arguments) {
     auto end = std::make_shared<std::optional<tool_outcome>>();
-    tool_invocation what{"c1", "ask", json_text{std::move(arguments)}};
+    tool_invocation what;
+    what.call_id = "c1";
+    what.name = "ask";
+    what.arguments = json_text{std::move(arguments)};
     system->spawn([end, what, target = tool](caf::event_based_actor* client) {
       client->request(target, caf::infinite, atom::call_v, what)
         .then([end](const tool_outcome& outcome) { *end = outcome; },

@@ -91,7 +91,10 @@ struct attach_world : node_fixture {
 
   std::shared_ptr<std::optional<tool_outcome>> begin(std::string arguments) {
     auto end = std::make_shared<std::optional<tool_outcome>>();
-    tool_invocation what{"c1", "attach", json_text{std::move(arguments)}};
+    tool_invocation what;
+    what.call_id = "c1";
+    what.name = "attach";
+    what.arguments = json_text{std::move(arguments)};
     system->spawn([end, what, target = tool](caf::event_based_actor* client) {
       client->request(target, caf::infinite, atom::call_v, what)
         .then([end](const tool_outcome& outcome) { *end = outcome; },

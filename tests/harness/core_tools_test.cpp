@@ -37,8 +37,10 @@ public:
                                                     std::string arguments,
                                                     std::string id = "c1") {
     auto end = std::make_shared<std::optional<tool_outcome>>();
-    tool_invocation what{std::move(id), std::move(name),
-                         json_text{std::move(arguments)}};
+    tool_invocation what;
+    what.call_id = std::move(id);
+    what.name = std::move(name);
+    what.arguments = json_text{std::move(arguments)};
     system->spawn([end, what, target = tools](caf::event_based_actor* client) {
       client->request(target, caf::infinite, atom::call_v, what)
         .then([end](const tool_outcome& outcome) { *end = outcome; },

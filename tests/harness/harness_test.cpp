@@ -749,3 +749,72 @@ TEST_CASE_FIXTURE(harness_world, "a harness that is killed takes its model "
   CHECK(code_of(*end->error) == errc::shutting_down);
   CHECK(model.open_calls() == 0);
 }
+
+// -- turns that go on ---------------------------------------------------------
+
+TEST_CASE_FIXTURE(harness_world, "what a run knew is kept when something of it "
+                                 "goes on") {
+  tool_script begins;
+  begins.continues = true;
+  tools.add("begin", begins).add("look");
+  model.push(calls("begin", "{}", "c1")).push(says("It runs."));
+  start();
+  CHECK(prompt("build it")->outcome);
+  REQUIRE(kept_contexts->size() == 1);
+  const auto& context = kept_contexts->front();
+  CHECK(context.conversation_id == "console:1");
+  CHECK(context.origin_run_id == "run-1");
+  REQUIRE(context.messages.size() == 2);
+  CHECK(context.messages[0].content == "build it");
+  CHECK(context.messages[1].content == "It runs.");
+  // Another run keeps nothing.
+  model.push(calls("look", "{}", "c2")).push(says("Fine."));
+  CHECK(prompt("look at it")->outcome);
+  CHECK(kept_contexts->size() == 1);
+}
+
+TEST_CASE_FIXTURE(harness_world, "a continuation is built from what was kept, "
+                                 "has no tools and stores nothing itself") {
+  tools.add("begin");
+  session->history = {user_message("said since", 1)};
+  model.push(says("It is done."));
+  start();
+  auto what = request("the job ended");
+  contracts::continuation_turn turn;
+  turn.continuation_id = "job:1";
+  turn.origin_run_id = "run-0";
+  turn.pinned = contracts::continuation_context{};
+  for (auto role : {contracts::continuation_role::user,
+                    contracts::continuation_role::assistant}) {
+    contracts::continuation_message said;
+    said.role = role;
+    said.content = "before";
+    turn.pinned->messages.push_back(said);
+  }
+  what.continuation = turn;
+  auto end = prompt(what);
+  REQUIRE(end->outcome);
+  CHECK(end->outcome->final_text == "It is done.");
+  REQUIRE(model.requests().size() == 1);
+  CHECK(model.requests()[0].tools.empty());
+  REQUIRE(model.requests()[0].messages.size() == 3);
+  CHECK(text_of(model.requests()[0].messages[0]) == "before");
+  CHECK(text_of(model.requests()[0].messages[2]) == "the job ended");
+  CHECK(session->entries.empty());
+  REQUIRE(end->outcome->deferred.size() == 2);
+  CHECK(text_of(end->outcome->deferred[0]) == "the job ended");
+  CHECK(text_of(end->outcome->deferred[1]) == "It is done.");
+}
+
+TEST_CASE_FIXTURE(harness_world, "a continuation without what was kept goes on "
+                                 "from the session") {
+  session->history = {user_message("said since", 1)};
+  model.push(says("It is done."));
+  start();
+  auto what = request("the job ended");
+  what.continuation =
+    contracts::continuation_turn{"job:1", "job:1", caf::none};
+  CHECK(prompt(what)->outcome);
+  REQUIRE(model.requests()[0].messages.size() == 2);
+  CHECK(text_of(model.requests()[0].messages[0]) == "said since");
+}

@@ -53,18 +53,40 @@ struct metrics_twin_state {
   }
 };
 
+struct keeper_state {
+  continuation_keeper_actor::stateful_pointer<keeper_state> self;
+  static inline const char* name = "keeper";
+  explicit keeper_state(
+    continuation_keeper_actor::stateful_pointer<keeper_state> me)
+    : self(me) {}
+  void
+  init(std::shared_ptr<std::vector<contracts::continuation_context>> into) {
+    kept = std::move(into);
+  }
+  continuation_keeper_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::settled, const contracts::continuation_context& context) {
+        kept->push_back(context);
+      }};
+  }
+  std::shared_ptr<std::vector<contracts::continuation_context>> kept;
+};
+
 } // namespace
 
 harness_world::harness_world()
   : session(std::make_shared<memory_session>()), model(wall),
     models(model.factory()),
     events(std::make_shared<std::vector<harness_event>>()),
-    samples(std::make_shared<std::vector<metric_sample>>()) {
+    samples(std::make_shared<std::vector<metric_sample>>()),
+    kept_contexts(std::make_shared<std::vector<contracts::continuation_context>>()) {
   store = memory_store(*system, session);
   listener = kit::spawn_stateful<harness_listener_actor, listener_state>(
     *system, events);
   metrics =
     kit::spawn_stateful<metrics_actor, metrics_twin_state>(*system, samples);
+  keeper = kit::spawn_stateful<continuation_keeper_actor, keeper_state>(
+    *system, kept_contexts);
 }
 
 harness_world::~harness_world() {
@@ -84,7 +106,9 @@ void harness_world::start() {
   services.clock = wall;
   services.chance = std::make_shared<no_chance>();
   services.metrics = metrics;
+  services.continuations = keeper;
   harness_args args;
+  args.place.address = {platform_id::console, "1"};
   args.place.key = "v1-console-1";
   args.session_key = "1";
   args.store = store;
@@ -120,7 +144,8 @@ std::shared_ptr<prompt_end> harness_world::prompt(prompt_request what) {
 }
 
 void harness_world::abort() {
-  kit::urgent_send(&*self, subject, atom::abort_v);
+  kit::urgent_send(&*self, subject, atom::abort_v,
+                   contracts::cancel_reason{"The user cancelled.", caf::none});
   settle();
 }
 

@@ -58,8 +58,13 @@ public:
   std::shared_ptr<std::vector<metric_sample>> samples;
   harness_listener_actor listener;
   metrics_actor metrics;
+  /// What runs knew at their end, for those who go on from there.
+  std::shared_ptr<std::vector<contracts::continuation_context>> kept_contexts;
+  continuation_keeper_actor keeper;
   /// Asked for the reach of the history; empty unless a test sets it.
   harness_actor subject;
+  /// Whoever offers messages to it.
+  std::vector<live_input_sink_actor> sinks;
 };
 
 } // namespace bureau::test

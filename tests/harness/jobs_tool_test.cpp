@@ -56,7 +56,9 @@ struct scripted_jobs_state {
         return script->answer;
       },
       [](atom::describe, platform_id) { return job_outlook{}; },
-      [](atom::start, const offices_actor&) {},
+      [](atom::settled, const contracts::continuation_context&) {},
+      [](atom::load, const std::string&) { return job_continuation{}; },
+      [](atom::start, const job_desk_actor&) {},
       [](atom::attach, platform_id, const transport_actor&) {},
       [](atom::status) {
         return status_line{"jobs", "ok", ""};
@@ -78,8 +80,8 @@ struct jobs_tool_world : node_fixture {
     args.session_key = "local";
     args.executor = executor;
     args.paths = scripted_executor::paths();
-    bash = harness::make_core_tools(chance, jobs)(*system, args)[0].owner;
-    look = harness::make_jobs_tool(jobs)(*system, args)[0].owner;
+    bash = harness::make_core_tools(chance, background())(*system, args)[0].owner;
+    look = harness::make_jobs_tool(background())(*system, args)[0].owner;
     settle();
   }
 
@@ -96,7 +98,14 @@ struct jobs_tool_world : node_fixture {
     ask(
       tool, [&](const tool_outcome& outcome) { result = outcome; },
       [](const caf::error& reason) { FAIL(sentence_of(reason)); }, atom::call_v,
-      tool_invocation{"c1", name, json_text{arguments}});
+      tool_invocation{"c1",
+                      name,
+                      json_text{arguments},
+                      "r1",
+                      "m1",
+                      json_text{R"({"thread":"7"})"},
+                      "job:pj-0",
+                      {}});
     return result;
   }
 
@@ -108,6 +117,10 @@ struct jobs_tool_world : node_fixture {
   std::shared_ptr<jobs_script> script = std::make_shared<jobs_script>();
   scripted_executor machine;
   executor_actor executor;
+  harness::background_jobs background() const {
+    return {jobs, {args.place.address.platform}};
+  }
+
   jobs_actor jobs;
   tool_pack_args args;
   tool_actor bash;
@@ -134,8 +147,41 @@ TEST_CASE("bash in the background is a job, answered with its id") {
   CHECK(request.max_runtime_ms == 90'000);
   CHECK(request.session_key == "local");
   CHECK(request.conversation == office_address{platform_id::console, "local"});
-  CHECK(request.call_id == "c1");
+  CHECK(request.run == "r1");
+  CHECK(request.message_id == "m1");
+  CHECK(request.target.text == R"({"thread":"7"})");
+  CHECK(request.wake == "job:pj-0");
+  // What the run knows at its end is wanted by the wake.
+  CHECK(outcome.continues);
   CHECK(w.machine.commands().empty());
+}
+
+TEST_CASE("a time that no job can have is refused") {
+  jobs_tool_world w;
+  for (auto time : {"0", "-1", "86401", "1e308", "\"90\""}) {
+    CAPTURE(time);
+    auto outcome = w.call(
+      w.bash, "bash",
+      std::string{R"({"label":"x","command":"make","background":true,)"}
+        + "\"timeout\":" + time + "}");
+    CHECK(outcome.is_error);
+    CHECK(contains(w.text_in(outcome), "at most 86400"));
+  }
+  CHECK(w.script->submitted.empty());
+}
+
+TEST_CASE("where nobody takes news of jobs there are none") {
+  jobs_tool_world w;
+  w.args.place.address.platform = platform_id::slack;
+  harness::background_jobs elsewhere{w.jobs, {platform_id::console}};
+  auto pack = harness::make_core_tools(w.chance, elsewhere)(*w.system, w.args);
+  for (const auto& tool : pack)
+    CHECK_FALSE(contains(tool.definition.parameters.text, "background"));
+  CHECK_FALSE(contains(pack[1].definition.description, "background: "));
+  CHECK(harness::make_jobs_tool(elsewhere)(*w.system, w.args).empty());
+  auto refused = w.call(pack[0].owner, "bash",
+                        R"({"label":"x","command":"make","background":true})");
+  CHECK(refused.is_error);
 }
 
 TEST_CASE("background: false is an ordinary command") {

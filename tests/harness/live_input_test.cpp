@@ -1,4 +1,5 @@
 #include "actors/harness/live_input_core.hpp"
+#include "actors/kit/spawn_stateful.hpp"
 #include "messages/limits.hpp"
 #include "tests/harness/harness_world.hpp"
 #include "tests/harness/loop_story.hpp"
@@ -23,42 +24,77 @@ live_input input_of(const std::string& id, std::string text = "and blue") {
   return result;
 }
 
-std::string word_of(const live_input_result& result) {
-  auto word = to_string(result.state);
-  for (const auto& more : {result.reason, result.run})
-    if (!more.empty())
-      word += " " + more;
+std::string word_of(const contracts::live_input_settlement& settlement) {
+  using contracts::live_input_outcome;
+  auto word = to_string(settlement.outcome);
+  if (settlement.outcome == live_input_outcome::applied)
+    word += " " + settlement.run_id;
+  if (settlement.outcome == live_input_outcome::requeue)
+    word += " " + to_string(settlement.reason);
   return word;
 }
 
-std::string word_of(const std::optional<live_input_result>& result) {
-  return result ? word_of(*result) : "taken";
+std::string word_of(const contracts::live_input_offer& offer) {
+  return offer.unavailable ? "unavailable " + to_string(*offer.unavailable)
+                           : "taken";
 }
 
-std::string words_of(const std::vector<live_input_settlement>& all) {
+std::string word_of(const std::optional<live_input_settled>& item) {
+  return item ? word_of(item->settlement) : "open";
+}
+
+std::string words_of(const std::vector<live_input_settled>& all) {
   std::string result;
   for (const auto& item : all)
     result +=
-      (result.empty() ? "" : "; ") + item.id + " " + word_of(item.result);
+      (result.empty() ? "" : "; ") + item.id + " " + word_of(item.settlement);
   return result;
 }
 
-/// What a caller of the harness was told, once it was.
+live_input_box box_of(const std::string& run) {
+  return live_input_box{run, true};
+}
+
+/// What a caller of the harness was told: the answer, then the settlement.
 struct offer_end {
   std::vector<std::string> words;
 };
 
+struct offerer_state {
+  live_input_sink_actor::stateful_pointer<offerer_state> self;
+  static inline const char* name = "offerer";
+  explicit offerer_state(
+    live_input_sink_actor::stateful_pointer<offerer_state> me)
+    : self(me) {}
+
+  void init(std::shared_ptr<offer_end> end, harness_actor target,
+            live_input input) {
+    told = std::move(end);
+    self
+      ->request(target, caf::infinite, atom::offer_v, std::move(input),
+                live_input_sink_actor{self})
+      .then(
+        [this](const contracts::live_input_offer& offer) {
+          told->words.push_back(word_of(offer));
+        },
+        [this](const caf::error&) { told->words.push_back("error"); });
+  }
+
+  live_input_sink_actor::behavior_type make_behavior() {
+    return {[this](atom::settled, const live_input_settled& what) {
+      told->words.push_back(word_of(what.settlement));
+    }};
+  }
+
+  std::shared_ptr<offer_end> told;
+};
+
 std::shared_ptr<offer_end> offer(harness_world& world, live_input input) {
   auto end = std::make_shared<offer_end>();
-  world.system->spawn([end, target = world.subject, input = std::move(input)](
-                        caf::event_based_actor* client) {
-    client->request(target, caf::infinite, atom::offer_v, input)
-      .then(
-        [end](const live_input_result& result) {
-          end->words.push_back(word_of(result));
-        },
-        [end](const caf::error&) { end->words.push_back("error"); });
-  });
+  // Kept for as long as the harness may tell it something.
+  world.sinks.push_back(
+    kit::spawn_stateful<live_input_sink_actor, offerer_state>(
+      *world.system, end, world.subject, std::move(input)));
   world.settle();
   return end;
 }
@@ -99,7 +135,7 @@ TEST_CASE("an offer is judged in the order of the contract") {
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
-    live_input_box box{"run-1"};
+    auto box = box_of("run-1");
     CHECK(word_of(box.offer(row.input)) == row.want);
   }
 }
@@ -111,7 +147,7 @@ TEST_CASE("without a run nothing is taken") {
 }
 
 TEST_CASE("a run takes a hundred messages") {
-  live_input_box box{"run-1"};
+  auto box = box_of("run-1");
   for (size_t i = 0; i < limits::live_inputs; ++i)
     CHECK(word_of(box.offer(input_of("m" + std::to_string(i)))) == "taken");
   CHECK(word_of(box.offer(input_of("one more"))) == "unavailable full");
@@ -119,17 +155,21 @@ TEST_CASE("a run takes a hundred messages") {
 }
 
 TEST_CASE("a message is settled once, and offering it again tells the same") {
-  live_input_box box{"run-1"};
+  auto box = box_of("run-1");
   box.offer(input_of("m2"));
   box.offer(input_of("m3"));
   CHECK(words_of(box.applied({"m2"})) == "m2 applied run-1");
   CHECK(box.applied({"m2"}).empty());
-  CHECK(word_of(box.offer(input_of("m2"))) == "applied run-1");
+  CHECK(word_of(box.offer(input_of("m2"))) == "taken");
+  CHECK(word_of(box.settled("m2")) == "applied run-1");
+  CHECK(word_of(box.settled("m3")) == "open");
   CHECK(words_of(box.end(live_input_end::closed)) == "m3 requeue closed");
   CHECK(box.end(live_input_end::cancelled).empty());
   CHECK(box.applied({"m3"}).empty());
-  CHECK(word_of(box.offer(input_of("m2"))) == "applied run-1");
-  CHECK(word_of(box.offer(input_of("m3"))) == "requeue closed");
+  CHECK(word_of(box.offer(input_of("m2"))) == "taken");
+  CHECK(word_of(box.settled("m2")) == "applied run-1");
+  CHECK(word_of(box.offer(input_of("m3"))) == "taken");
+  CHECK(word_of(box.settled("m3")) == "requeue closed");
   CHECK(word_of(box.offer(input_of("m4"))) == "unavailable inactive");
 }
 
@@ -141,10 +181,10 @@ TEST_CASE("the end of a run by kind") {
   const row rows[] = {
     {live_input_end::closed, "z requeue closed; a requeue closed"},
     {live_input_end::failed, "z requeue failed; a requeue failed"},
-    {live_input_end::cancelled, "z discarded cancelled; a discarded cancelled"},
+    {live_input_end::cancelled, "z discarded; a discarded"},
   };
   for (const auto& row : rows) {
-    live_input_box box{"run-1"};
+    auto box = box_of("run-1");
     box.offer(input_of("z"));
     box.offer(input_of("a"));
     CHECK(words_of(box.end(row.how)) == row.want);
@@ -271,10 +311,10 @@ TEST_CASE_FIXTURE(harness_world, "a message reaches the run that is working") {
   auto end = prompt("paint it red");
   auto told = offer(*this, input_of("m2"));
   auto again = offer(*this, input_of("m2"));
-  CHECK(told->words.empty());
+  CHECK(told->words == words{"taken"});
   advance(100ms);
-  CHECK(told->words == words{"applied run-1"});
-  CHECK(again->words == words{"applied run-1"});
+  CHECK(told->words == words{"taken", "applied run-1"});
+  CHECK(again->words == words{"taken", "applied run-1"});
   REQUIRE(end->outcome);
   CHECK(end->outcome->final_text == "red and blue");
   CHECK(text_of(model.requests()[1].messages.back())
@@ -282,7 +322,7 @@ TEST_CASE_FIXTURE(harness_world, "a message reaches the run that is working") {
   CHECK(session->facts("m2").admitted);
   CHECK(session->roles() == "user assistant toolResult user assistant");
   // Afterwards it is still the same message, and the run takes no other.
-  CHECK(offer(*this, input_of("m2"))->words == words{"applied run-1"});
+  CHECK(offer(*this, input_of("m2"))->words == words{"taken", "applied run-1"});
   CHECK(offer(*this, input_of("m3"))->words == words{"unavailable inactive"});
 }
 
@@ -291,12 +331,13 @@ TEST_CASE_FIXTURE(harness_world, "a message that comes too late is given back "
   auto reply = says("done");
   reply.first_delay = 100ms;
   model.push(reply);
+  tools.add("slow", slow());
   start();
   auto end = prompt("hi");
   auto told = offer(*this, input_of("m2"));
   advance(100ms);
   CHECK(end->outcome);
-  CHECK(told->words == words{"requeue closed"});
+  CHECK(told->words == words{"taken", "requeue closed"});
 }
 
 TEST_CASE_FIXTURE(harness_world, "a message ends with the run that its user "
@@ -310,20 +351,46 @@ TEST_CASE_FIXTURE(harness_world, "a message ends with the run that its user "
   auto told = offer(*this, input_of("m2"));
   abort();
   CHECK(end->outcome);
-  CHECK(told->words == words{"discarded cancelled"});
+  CHECK(told->words == words{"taken", "discarded"});
+  REQUIRE(end->outcome->cancelled);
+  CHECK(end->outcome->cancelled->message == "The user cancelled.");
 }
 
-TEST_CASE_FIXTURE(harness_world, "a harness that dies answers every offer") {
-  tool_script hanging;
-  hanging.hangs = true;
-  tools.add("slow", hanging);
-  model.push(calls("slow", "{}"));
+TEST_CASE_FIXTURE(harness_world, "a run without tools reads nothing") {
+  auto reply = says("done");
+  reply.first_delay = 100ms;
+  model.push(reply);
   start();
   prompt("hi");
-  auto told = offer(*this, input_of("m2"));
-  auto again = offer(*this, input_of("m2"));
-  self->send_exit(subject, caf::exit_reason::kill);
-  settle();
-  CHECK(told->words == words{"error"});
-  CHECK(again->words == words{"error"});
+  CHECK(offer(*this, input_of("m2"))->words == words{"unavailable unsupported"});
+}
+
+TEST_CASE_FIXTURE(harness_world, "a message that means another run is not "
+                                 "taken") {
+  tools.add("slow", slow());
+  model.push(calls("slow", "{}")).push(says("done"));
+  start();
+  prompt("hi");
+  auto other = input_of("m2");
+  other.target_run = "run-2";
+  CHECK(offer(*this, other)->words == words{"unavailable inactive"});
+  other.target_run = "run-1";
+  CHECK(offer(*this, other)->words == words{"taken"});
+}
+
+TEST_CASE_FIXTURE(harness_world, "a tool learns which wake its run has read") {
+  tools.add("slow", slow());
+  model.push(calls("slow", "{}", "c1"))
+    .push(calls("slow", "{}", "c2"))
+    .push(says("done"));
+  start();
+  prompt("hi");
+  auto wake = input_of("job:pj-1");
+  wake.delivery_key = "job:pj-1";
+  offer(*this, wake);
+  advance(100ms);
+  advance(100ms);
+  REQUIRE(tools.calls().size() == 2);
+  CHECK(tools.calls()[0].wake.empty());
+  CHECK(tools.calls()[1].wake == "job:pj-1");
 }

@@ -253,7 +253,7 @@ TEST_CASE("a partial message grows with its stream") {
   CHECK(content[0].text == "hm");
   CHECK(content[1].text == "hello");
   CHECK(content[2].name == "echo");
-  CHECK(content[2].arguments.text == "{}");
+  CHECK(content[2].arguments->text == "{}");
   call.arguments = json_text{R"({"text":"x"})"};
   tell(stream_kind::tool_call_end, 2, "", call);
   CHECK(partial.content()[2] == call);

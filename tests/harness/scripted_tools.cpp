@@ -21,6 +21,7 @@ tool_outcome outcome_of(const tool_script& script) {
   tool_outcome result;
   result.content.push_back(text_block(script.text));
   result.is_error = script.is_error;
+  result.continues = script.continues;
   return result;
 }
 

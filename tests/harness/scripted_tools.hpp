@@ -16,6 +16,8 @@ namespace bureau::test {
 struct tool_script {
   std::string text = "ok";
   bool is_error = false;
+  /// Something of it outlives the run.
+  bool continues = false;
   /// Instead of an outcome: an error with this code.
   std::optional<errc> failure;
   std::chrono::milliseconds delay{0};

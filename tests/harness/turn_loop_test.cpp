@@ -287,7 +287,7 @@ TEST_CASE("a failed tool has an error result with empty details") {
   const auto& message = story.last_entries().back().message;
   CHECK(text_of(message) == "boom");
   CHECK(message.is_error);
-  CHECK(message.details.text == "{}");
+  CHECK(message.details->text == "{}");
 }
 
 TEST_CASE("a tool without content has an empty result") {

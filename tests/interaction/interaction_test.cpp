@@ -18,6 +18,7 @@ namespace {
 struct sink_probe {
   std::vector<ask_presentation> shown;
   std::vector<ask_presentation> updates;
+  std::vector<status_post> posts;
   bool broken = false;
   bool silent = false;
 };
@@ -41,6 +42,9 @@ struct sink_state {
       },
       [this](atom::replace, const ask_presentation& what) {
         probe->updates.push_back(what);
+      },
+      [this](atom::notice, const status_post& what) {
+        probe->posts.push_back(what);
       },
     };
   }
@@ -220,4 +224,24 @@ TEST_CASE_FIXTURE(hub_world, "the end of the hub answers who waits") {
   self->send_exit(hub, caf::exit_reason::user_shutdown);
   settle();
   CHECK(end->fault == errc::shutting_down);
+}
+
+TEST_CASE_FIXTURE(hub_world, "how something stands is handed to whoever looks "
+                             "at the platform") {
+  auto post = [this](const std::string& conversation) {
+    std::optional<errc> fault;
+    ask(
+      hub, [](caf::ok_atom) {},
+      [&](const caf::error& reason) { fault = code_of(reason); },
+      atom::notice_v,
+      status_post{conversation, "it runs", "pj-1",
+                  contracts::posted_state::working});
+    return fault;
+  };
+  CHECK_FALSE(post("console:local"));
+  REQUIRE(probe->posts.size() == 1);
+  CHECK(probe->posts[0].key == "pj-1");
+  CHECK(post("slack:C1") == errc::not_ready);
+  CHECK(post("nobody") == errc::bad_identity);
+  CHECK(probe->posts.size() == 1);
 }

@@ -93,6 +93,17 @@ TEST_CASE("read returns the whole file or says it is too large") {
   CHECK(world.run(job));
 }
 
+TEST_CASE("directories on the way to one are private") {
+  job_world world;
+  auto job = world.job(file_op::ensure_directory, "office/inner/scratch");
+  job.mode = 0755;
+  CHECK(world.code(job) == errc::none);
+  CHECK(mode_of(world.inside("office")) == 0700);
+  CHECK(mode_of(world.inside("office/inner")) == 0700);
+  CHECK((mode_of(world.inside("office/inner/scratch")) & 0700u) == 0700);
+  CHECK(world.code(job) == errc::none);
+}
+
 TEST_CASE("read_range returns a piece and whether the file ends there") {
   job_world world;
   put_file(world.inside("f"), "0123456789");
@@ -538,11 +549,25 @@ TEST_CASE("rename moves within a root and refuses links and other disks") {
   std::filesystem::create_symlink("dir/g", world.inside("link"));
   job.to = "link";
   CHECK(world.code(job) == errc::denied);
-  world.fs->fail_named("rename", EXDEV);
+  world.fs->fail_named("rename_new", EXDEV);
   job.to = "elsewhere";
   auto result = world.run(job);
   CHECK(code_of(result.error()) == errc::denied);
   CHECK(sentence_of(result.error()).find("file system") != std::string::npos);
+}
+
+TEST_CASE("rename never replaces what is there") {
+  job_world world;
+  put_file(world.inside("f"), "x");
+  put_file(world.inside("g"), "y");
+  std::filesystem::create_directory(world.inside("dir"));
+  auto job = world.job(file_op::rename, "f");
+  job.to = "g";
+  CHECK(world.code(job) == errc::denied);
+  job.to = "dir";
+  CHECK(world.code(job) == errc::denied);
+  CHECK(get_file(world.inside("f")) == "x");
+  CHECK(get_file(world.inside("g")) == "y");
 }
 
 TEST_CASE("a renamed file is on the disk before its name is") {
@@ -553,7 +578,7 @@ TEST_CASE("a renamed file is on the disk before its name is") {
   CHECK(world.run(job));
   auto done = world.fs->operations();
   auto synced = std::find(done.begin(), done.end(), "sync");
-  auto renamed = std::find(done.begin(), done.end(), "rename");
+  auto renamed = std::find(done.begin(), done.end(), "rename_new");
   CHECK(synced < renamed);
   CHECK(std::count(renamed, done.end(), "sync") >= 1);
   world.fs->fail_named("sync", EIO);

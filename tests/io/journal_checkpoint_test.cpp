@@ -1,3 +1,4 @@
+#include "messages/codec/open_list.hpp"
 #include "tests/io/journal_world.hpp"
 #include "tests/io/power_cut.hpp"
 
@@ -162,4 +163,112 @@ TEST_CASE("the files of a directory are new together: it is synced once") {
   power->cut();
   for (const auto& name : names)
     CHECK(get_file(world.file(name)) == "1\n");
+}
+
+// -- unfinished work ----------------------------------------------------------
+
+namespace {
+
+std::string list_of(const journal_world& world) {
+  return get_file(world.file("ledger-open.json"));
+}
+
+std::string listed(std::initializer_list<std::string> keys) {
+  return print_open_list(keys);
+}
+
+void checkpoint(io::journal_writer& writer) {
+  writer.begin_checkpoint();
+  while (writer.checkpoint_step(1))
+    ;
+}
+
+constexpr auto one = "v1-slack-C1-0123456789abcdef";
+constexpr auto two = "v1-slack-C2-0123456789abcdef";
+
+} // namespace
+
+TEST_CASE("a frame is forgotten when the list has its office") {
+  journal_world world;
+  auto writer = world.writer();
+  writer->mark(two, true);
+  writer->mark(one, true);
+  put(*writer, "a", "1\n");
+  CHECK(list_of(world).empty());
+  checkpoint(*writer);
+  CHECK(world.segments() == 0);
+  CHECK(list_of(world) == listed({one, two}));
+  // The list that cannot be written keeps the frames.
+  writer->mark(one, false);
+  put(*writer, "a", "2\n");
+  for (auto step : {"rename", "sync"}) {
+    CAPTURE(step);
+    world.fs->fail_named(step, ENOSPC);
+    checkpoint(*writer);
+    CHECK(world.segments() == 1);
+    CHECK_FALSE(writer->trouble().empty());
+    world.fs->heal();
+  }
+  checkpoint(*writer);
+  CHECK(world.segments() == 0);
+  CHECK(writer->trouble().empty());
+  CHECK(list_of(world) == listed({two}));
+  // Nothing is written twice.
+  put(*writer, "a", "3\n");
+  world.fs->heal();
+  checkpoint(*writer);
+  CHECK(count_of(*world.fs, "rename") == 0);
+  writer->mark(two, false);
+  CHECK_FALSE(writer->close());
+  CHECK(list_of(world) == listed({}));
+}
+
+TEST_CASE("after a failure nothing is promised while the list cannot be "
+          "written") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  writer->mark(one, true);
+  world.fs->fail_named("sync_data", EIO);
+  CHECK(code_of(put(*writer, "a", "2\n").failure) == errc::disk);
+  world.fs->heal();
+  world.fs->fail_named("rename", EIO);
+  CHECK(code_of(put(*writer, "a", "2\n").failure) == errc::disk);
+  CHECK(world.segments() == 1);
+  world.fs->heal();
+  CHECK_FALSE(put(*writer, "a", "2\n").failure);
+  CHECK(list_of(world) == listed({one}));
+}
+
+TEST_CASE("a journal that nobody told of unfinished work writes no list") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  checkpoint(*writer);
+  CHECK_FALSE(writer->close());
+  CHECK_FALSE(std::filesystem::exists(world.file("ledger-open.json")));
+}
+
+TEST_CASE("a replay removes no frame before what it tells is kept") {
+  journal_world world;
+  auto writer = world.writer();
+  put(*writer, "a", "1\n");
+  writer.reset();
+  std::vector<io::journal_path> told;
+  auto refuse = [&](const std::vector<io::journal_path>& touched) {
+    told = touched;
+    return make_failure(errc::disk, "full");
+  };
+  auto report = io::replay_journal(*world.fs, world.state(), world.workspace(),
+                                   refuse);
+  CHECK(code_of(report.failure) == errc::disk);
+  CHECK(told
+        == std::vector<io::journal_path>{{journal_root::state, "a"}});
+  CHECK(world.segments() == 1);
+  report = io::replay_journal(
+    *world.fs, world.state(), world.workspace(),
+    [](const std::vector<io::journal_path>&) { return caf::error{}; });
+  CHECK_FALSE(report.failure);
+  CHECK(report.frames == 1);
+  CHECK(world.segments() == 0);
 }

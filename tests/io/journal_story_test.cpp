@@ -2,6 +2,8 @@
 #include "actors/io/journal_core.hpp"
 #include "actors/kit/log.hpp"
 #include "config/os/posix_file_system.hpp"
+#include "messages/codec/open_list.hpp"
+#include "messages/limits.hpp"
 #include "tests/support/faulty_file_system.hpp"
 #include "tests/support/node_fixture.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -116,4 +118,33 @@ TEST_CASE_FIXTURE(journal_story,
   disk->heal();
   advance(io::journal_retry_interval * 3);
   CHECK(disk->operations().empty());
+}
+
+TEST_CASE_FIXTURE(journal_story, "an office is listed until its last line is "
+                                 "written") {
+  auto key = "v1-slack-C1-0123456789abcdef";
+  auto list = [&] {
+    return get_file(scratch / "ledger-open.json");
+  };
+  auto mark = [&](bool unfinished) {
+    caf::anon_send(journal, atom::mark_v, std::string{key}, unfinished);
+  };
+  mark(true);
+  CHECK(append("a") == errc::none);
+  advance(limits::journal_checkpoint_interval);
+  CHECK(list() == print_open_list({key}));
+  // Work that ended counts as ended with the lines that came before.
+  caf::anon_send(journal, atom::append_v,
+                 journal_record{journal_root::state, "a", "x\n",
+                                durability::lazy});
+  mark(false);
+  settle();
+  CHECK(append("a") == errc::none);
+  advance(limits::journal_checkpoint_interval);
+  CHECK(list() == print_open_list({}));
+  mark(false);
+  mark(true);
+  CHECK(append("a") == errc::none);
+  advance(limits::journal_checkpoint_interval);
+  CHECK(list() == print_open_list({key}));
 }

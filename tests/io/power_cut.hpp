@@ -54,6 +54,10 @@ public:
   io_status rename(const std::string& from, const std::string& to) override {
     return disk_.rename(from, to);
   }
+  io_status rename_new(const std::string& from,
+                       const std::string& to) override {
+    return disk_.rename_new(from, to);
+  }
   io_status rename_below(int dir, const std::string& from,
                          const std::string& to) override {
     return disk_.rename_below(dir, from, to);

@@ -117,6 +117,26 @@ TEST_CASE("a record survives the disk") {
   CHECK_FALSE(parse_job("", job.shown.job_id));
 }
 
+TEST_CASE("a record that contradicts itself is none") {
+  job_record job;
+  job.shown = ended_job();
+  job.shown.origin = {"console:local", "console", "r1", "m1", {}};
+  job.shown.timestamps.admitted_at = "2026-01-01T00:00:00.000Z";
+  job.shown.timestamps.queue_deadline_at = "2026-01-01T00:05:00.000Z";
+  job.shown.wake.delivery_key = wake_id(job.shown.job_id);
+  job.shown.state = contracts::process_job_state::running;
+  CHECK(parse_job(print_job(job), job.shown.job_id));
+  // Nobody was told of an end that has not come.
+  job.shown.wake.state = contracts::process_job_wake_state::delivered;
+  CHECK_FALSE(parse_job(print_job(job), job.shown.job_id));
+  // Nothing could be started.
+  job.shown.wake.state = contracts::process_job_wake_state::pending;
+  job.shown.state = contracts::process_job_state::queued;
+  CHECK_FALSE(parse_job(print_job(job), job.shown.job_id));
+  job.command = "make";
+  CHECK(parse_job(print_job(job), job.shown.job_id));
+}
+
 TEST_CASE("ids of jobs and of their wakes") {
   CHECK(is_job_id("pj-0123456789abcdef"));
   for (auto name : {"", "pj-", "pj-0123456789abcde", "pj-0123456789abcdeF",

@@ -23,7 +23,8 @@ job_request request(const std::string& conversation = "local") {
   job_request result;
   result.conversation = {platform_id::console, conversation};
   result.session_key = conversation;
-  result.call_id = "c1";
+  result.run = "r1";
+  result.message_id = "m1";
   result.command = "make";
   return result;
 }
@@ -31,12 +32,13 @@ job_request request(const std::string& conversation = "local") {
 /// The names of steps, one word each.
 std::string steps(const job_effects& effects) {
   static constexpr const char* names[] = {
-    "keep", "save", "accept", "launch", "abort", "release",
-    "kill", "tell", "wake",   "settle", "forget"};
+    "keep", "save", "accept", "launch", "abort",      "release", "kill",
+    "tell", "wake", "follow", "count",  "count_wake", "settle",  "forget"};
   std::string result;
   for (const auto& x : effects)
-    result += (result.empty() ? "" : " ")
-              + std::string{names[static_cast<size_t>(x.what)]};
+    if (x.what != job_step::count && x.what != job_step::count_wake)
+      result += (result.empty() ? "" : " ")
+                + std::string{names[static_cast<size_t>(x.what)]};
   return result;
 }
 
@@ -46,8 +48,8 @@ struct world {
   int last = 0;
 
   /// Admits and stores a job.
-  std::string add(const job_request& what = request(), job_origin origin = {}) {
-    auto admission = core.admit(what, origin, id_of(++last), now);
+  std::string add(const job_request& what = request()) {
+    auto admission = core.admit(what, id_of(++last), now);
     REQUIRE_FALSE(admission.refusal);
     CHECK(steps(admission.effects) == "save accept");
     core.accepted(admission.id, now);
@@ -73,8 +75,8 @@ struct world {
     return core.find(id)->shown;
   }
 
-  std::optional<code> refused(const job_request& what, job_origin origin = {}) {
-    return core.admit(what, origin, id_of(++last), now).refusal;
+  std::optional<code> refused(const job_request& what) {
+    return core.admit(what, id_of(++last), now).refusal;
   }
 
   /// Fills all places, each conversation up to its share.
@@ -88,7 +90,7 @@ struct world {
 
 TEST_CASE("a job that succeeds: queued, starting, running, succeeded, told") {
   world w;
-  auto admission = w.core.admit(request(), {"r1", "m1"}, id_of(1), t0);
+  auto admission = w.core.admit(request(), id_of(1), t0);
   REQUIRE_FALSE(admission.refusal);
   const auto& id = admission.id;
   CHECK(w.job(id).state == state::queued);
@@ -113,9 +115,16 @@ TEST_CASE("a job that succeeds: queued, starting, running, succeeded, told") {
   CHECK(contracts::parse_process_job_projection(contracts::to_json(w.job(id))));
   CHECK(w.core.outlook(platform_id::console).open == 1);
   CHECK(steps(w.core.wake_answered(id, wake_outcome::taken, w.now))
+        == "follow");
+  CHECK(w.job(id).wake.state == contracts::process_job_wake_state::pending);
+  CHECK_FALSE(w.core.next_due());
+  CHECK(steps(w.core.wake_ended(
+          id, {true, contracts::wake_disposition::follow_up}))
         == "save settle");
   w.core.settled(id);
   CHECK(w.job(id).wake.state == contracts::process_job_wake_state::delivered);
+  CHECK(w.core.find(id)->disposition == contracts::wake_disposition::follow_up);
+  CHECK(steps(w.core.wake_ended(id, {})).empty());
   CHECK(w.core.outlook(platform_id::console).open == 0);
   CHECK_FALSE(w.core.next_due());
 }
@@ -185,14 +194,14 @@ TEST_CASE("a cancel in every state") {
 
 TEST_CASE("a job cancelled on its way to the disk is told once it is there") {
   world w;
-  auto admission = w.core.admit(request(), {}, id_of(1), t0);
+  auto admission = w.core.admit(request(), id_of(1), t0);
   CHECK(steps(w.core.cancel(admission.id, t0).effects) == "save tell");
   CHECK(steps(w.core.accepted(admission.id, t0)) == "wake");
 }
 
 TEST_CASE("a job that could not be stored never was") {
   world w;
-  auto admission = w.core.admit(request(), {}, id_of(1), t0);
+  auto admission = w.core.admit(request(), id_of(1), t0);
   w.core.withdraw(admission.id);
   CHECK(w.core.find(admission.id) == nullptr);
   CHECK(w.core.outlook(platform_id::console).open == 0);
@@ -279,14 +288,17 @@ TEST_CASE("what is refused at once") {
 
 TEST_CASE("a chain of jobs that wake each other ends") {
   world w;
-  std::string message = "m1";
+  std::string message;
   for (int64_t depth = 0; depth <= 8; ++depth) {
-    auto id = w.add(request("c" + std::to_string(depth)), {"r", message});
+    auto woken = request("c" + std::to_string(depth));
+    woken.wake = message;
+    auto id = w.add(woken);
     CHECK(w.job(id).limits.chain_depth == depth);
     message = wake_id(id);
   }
-  CHECK(*w.refused(request("end"), {"r", message})
-        == code::process_job_chain_depth_exceeded);
+  auto last = request("end");
+  last.wake = message;
+  CHECK(*w.refused(last) == code::process_job_chain_depth_exceeded);
 }
 
 TEST_CASE("a wake is tried until it is taken, ever less often") {
@@ -308,6 +320,89 @@ TEST_CASE("a wake is tried until it is taken, ever less often") {
   w.core.wake_answered(id, wake_outcome::refused, w.now);
   CHECK(w.job(id).wake.state == contracts::process_job_wake_state::failed);
   CHECK(w.job(id).wake.attempts == 6);
+}
+
+TEST_CASE("a wake that nobody takes for a day has failed") {
+  world w;
+  auto id = w.running_job();
+  w.end(id, job_ending::exited);
+  w.now += 24 * 60 * minute - 1;
+  CHECK(
+    steps(w.core.wake_answered(id, wake_outcome::again, w.now)).empty());
+  w.now = *w.core.next_due();
+  CHECK(steps(w.core.tick(w.now)) == "wake");
+  CHECK(steps(w.core.wake_answered(id, wake_outcome::again, w.now))
+        == "save settle");
+  CHECK(w.job(id).wake.state == contracts::process_job_wake_state::failed);
+  CHECK(*w.job(id).last_error == code::process_job_wake_failed);
+}
+
+TEST_CASE("the end of its ledger entry tells how a wake arrived") {
+  using contracts::wake_disposition;
+  struct row {
+    const char* outcome;
+    const char* run;
+    wake_end want;
+  };
+  const row rows[] = {
+    {"steered", "r1", {true, wake_disposition::steered}},
+    {"sent", "r1", {true, wake_disposition::follow_up}},
+    {"silent", "", {true, wake_disposition::follow_up}},
+    {"stopped", "r1", {true, wake_disposition::follow_up}},
+    {"interrupted", "", {true, wake_disposition::follow_up}},
+    {"stopped", "", {false, std::nullopt}},
+    {"superseded", "", {false, std::nullopt}},
+    {"refused", "", {false, std::nullopt}},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.outcome);
+    entry_end end;
+    end.outcome = row.outcome;
+    end.run = row.run;
+    CHECK(wake_end_of(end) == row.want);
+  }
+}
+
+TEST_CASE("a wake that has not arrived holds a place of its conversation") {
+  world w;
+  for (int i = 1; i <= 8; ++i) {
+    w.add();
+    w.core.launched(id_of(i), w.now);
+    w.end(id_of(i), job_ending::exited);
+  }
+  CHECK(*w.refused(request()) == code::process_job_conversation_capacity);
+  w.core.wake_answered(id_of(1), wake_outcome::taken, w.now);
+  CHECK(*w.refused(request()) == code::process_job_conversation_capacity);
+  w.core.wake_ended(id_of(1), {true, {}});
+  CHECK_FALSE(w.refused(request()));
+}
+
+TEST_CASE("what a run knew is kept for its jobs until they have woken") {
+  world w;
+  auto id = w.running_job();
+  contracts::continuation_context context;
+  context.conversation_id = "console:local";
+  context.origin_run_id = "r2";
+  CHECK(steps(w.core.keep_context(context)).empty());
+  context.origin_run_id = "r1";
+  CHECK(steps(w.core.keep_context(context)) == "save");
+  REQUIRE(w.core.find(id)->context);
+  w.end(id, job_ending::exited);
+  w.core.wake_answered(id, wake_outcome::taken, w.now);
+  CHECK(w.core.find(id)->context);
+  w.core.wake_ended(id, {true, {}});
+  CHECK_FALSE(w.core.find(id)->context);
+  CHECK(steps(w.core.keep_context(context)).empty());
+}
+
+TEST_CASE("a command that a signal ended has no exit code") {
+  world w;
+  auto id = w.running_job();
+  w.end(id, job_ending::exited, 137);
+  CHECK(w.job(id).state == state::failed);
+  CHECK_FALSE(w.job(id).exit_code);
+  CHECK(*w.job(id).signal == "SIGKILL");
+  CHECK(contracts::parse_process_job_projection(contracts::to_json(w.job(id))));
 }
 
 TEST_CASE("the end of the node interrupts what runs and keeps what waits") {
@@ -344,6 +439,7 @@ TEST_CASE("a start after a crash: interrupted, waiting, woken, settled") {
   before.core.launched(told, t0);
   before.end(told, job_ending::exited);
   before.core.wake_answered(told, wake_outcome::taken, t0);
+  before.core.wake_ended(told, {true, {}});
   world other;
   auto waiting = before.add(request("later"));
   std::vector<job_record> left;

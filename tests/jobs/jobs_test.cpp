@@ -22,6 +22,7 @@ using namespace bureau;
 using namespace bureau::test;
 using namespace std::chrono_literals;
 using state = contracts::process_job_state;
+using wake = contracts::process_job_wake_state;
 using code = contracts::process_job_error_code;
 
 namespace {
@@ -35,15 +36,37 @@ struct offices_script {
   size_t duplicates = 0;
   std::deque<caf::error> failures;
   runtime_snapshot snapshot;
+  /// How the entries of wakes ended, or that nobody knows any more.
+  std::map<std::string, entry_end> ends;
+  bool forgetful = false;
+  /// How entries end at once; empty: they stay open.
+  std::string outcome = "sent";
+  /// Those who wait for the end of an entry.
+  std::multimap<std::string, caf::typed_response_promise<entry_end>> waiting;
+  /// Offices that are in use.
+  std::multiset<std::string> held;
+  size_t holds = 0;
+  std::optional<errc> no_hold;
+
+  void close(const std::string& id, std::string how, std::string run = {}) {
+    entry_end end;
+    end.outcome = std::move(how);
+    end.run = std::move(run);
+    ends[id] = end;
+    auto [first, last] = waiting.equal_range(id);
+    for (auto item = first; item != last; ++item)
+      item->second.deliver(end);
+    waiting.erase(first, last);
+  }
 };
 
 struct scripted_offices_state {
-  offices_actor::stateful_pointer<scripted_offices_state> self;
+  job_desk_actor::stateful_pointer<scripted_offices_state> self;
   std::shared_ptr<offices_script> script;
   static inline const char* name = "scripted_offices";
 
   explicit scripted_offices_state(
-    offices_actor::stateful_pointer<scripted_offices_state> me)
+    job_desk_actor::stateful_pointer<scripted_offices_state> me)
     : self(me) {}
 
   void init(std::shared_ptr<offices_script> shared) {
@@ -66,20 +89,41 @@ struct scripted_offices_state {
     return reply;
   }
 
-  offices_actor::behavior_type make_behavior() {
+  caf::result<entry_end> await(const entry_query& query) {
+    if (auto known = script->ends.find(query.message_id);
+        known != script->ends.end())
+      return known->second;
+    if (script->forgetful)
+      return make_failure(errc::not_found, "no such entry");
+    if (!script->outcome.empty()) {
+      entry_end end;
+      end.outcome = script->outcome;
+      end.run = "run-of-wake";
+      return end;
+    }
+    auto answer =
+      self->make_response_promise<caf::typed_response_promise<entry_end>>();
+    script->waiting.emplace(query.message_id, answer);
+    return answer;
+  }
+
+  caf::result<caf::ok_atom> hold(const office_address& address) {
+    ++script->holds;
+    if (script->no_hold)
+      return make_failure(*script->no_hold, "not now");
+    script->held.insert(address.conversation_id);
+    return caf::ok_atom_v;
+  }
+
+  job_desk_actor::behavior_type make_behavior() {
     return {
       [this](atom::intake, const intake_request& x) { return take(x); },
-      [](atom::may_send, const delivery_key&) { return caf::ok_atom_v; },
-      [](atom::stop, const stop_request&) { return stop_report{}; },
-      [](atom::renew, const office_address&) { return uint64_t{0}; },
-      [](atom::renew) { return uint64_t{0}; },
-      [](atom::attach, platform_id, const transport_actor&) {
-        return caf::ok_atom_v;
-      },
-      [this](atom::describe) { return script->snapshot; },
-      [](atom::drain, drain_phase) { return drain_report{}; },
-      [](atom::status) {
-        return status_line{"offices", "ok", ""};
+      [this](atom::settled, const entry_query& x) { return await(x); },
+      [this](atom::hold, const office_address& x) { return hold(x); },
+      [this](atom::release, const office_address& x) {
+        auto held = script->held.find(x.conversation_id);
+        if (held != script->held.end())
+          script->held.erase(held);
       },
     };
   }
@@ -142,7 +186,7 @@ struct jobs_world : node_fixture {
     deps.ws = make_workspace(place.dir.path() + "/ws", place.dir.path());
     files = spawn_inline_files(
       *system, std::make_shared<os::posix_file_system>(), chance, probe);
-    offices = kit::spawn_stateful<offices_actor, scripted_offices_state>(
+    offices = kit::spawn_stateful<job_desk_actor, scripted_offices_state>(
       *system, place.offices);
     settings = kit::spawn_stateful<settings_actor, scripted_settings_state>(
       *system, settings_log);
@@ -153,6 +197,7 @@ struct jobs_world : node_fixture {
     deps.wall = wall;
     deps.chance = place.ids;
     deps.operator_token = secret_text{"owner"};
+    deps.channels = {platform_id::console};
     auto handles = jobs::spawn_jobs(*system, std::move(deps));
     room = handles.jobs;
     operators = handles.operators;
@@ -182,7 +227,9 @@ struct jobs_world : node_fixture {
     job_request result;
     result.conversation = {platform_id::console, conversation};
     result.session_key = conversation;
-    result.call_id = "c1";
+    result.run = "r7";
+    result.message_id = "m7";
+    result.target = json_text{R"({"thread":"7"})"};
     result.command = std::move(command);
     return result;
   }
@@ -242,7 +289,7 @@ struct jobs_world : node_fixture {
   std::shared_ptr<settings_script> settings_log;
   scripted_executor machine;
   files_actor files;
-  offices_actor offices;
+  job_desk_actor offices;
   settings_actor settings;
   transport_actor transport;
   jobs_actor room;
@@ -265,13 +312,10 @@ bool contains(const std::string& text, const std::string& part) {
 TEST_CASE("a command outlives its turn; its conversation is woken at the end") {
   surroundings around;
   jobs_world w{around};
-  session_snapshot session;
-  session.session_key = "local";
-  session.run = "r7";
-  session.message_id = "m7";
-  around.offices->snapshot.sessions = {session};
   w.machine.on("make", takes(90s, "built\npassword=hunter2\n"));
   auto id = w.start("make all");
+  CHECK(w.state_of(id) == state::starting);
+  w.advance(500ms);
   auto job = w.read(id).job;
   CHECK(job.state == state::running);
   CHECK(job.origin.run_id == "r7");
@@ -283,14 +327,19 @@ TEST_CASE("a command outlives its turn; its conversation is woken at the end") {
   CHECK(w.machine.commands()[0].timeout_ms == 3'600'000);
   CHECK(w.open() == 1);
   CHECK(w.wakes().empty());
+  CHECK(around.offices->held.count("local") == 1);
   w.advance(90s);
   CHECK(w.state_of(id) == state::succeeded);
+  CHECK(around.offices->held.empty());
   CHECK(around.file(id, "stdout") == "built\npassword=hunter2\n");
   REQUIRE(w.wakes().size() == 1);
   const auto& event = w.wakes()[0].event;
   CHECK(event.message_id == "job:" + id);
   CHECK(event.origin == turn_origin::action);
   CHECK(event.session_key == "local");
+  CHECK(w.wakes()[0].offer);
+  // The place that the run was to answer to.
+  CHECK(event.target.text == R"({"thread":"7"})");
   CHECK(event.text.starts_with("Background job " + id
                                + " succeeded (exit code 0, 90.0 s)."));
   CHECK(contains(event.text, "> built\n"));
@@ -398,15 +447,119 @@ TEST_CASE("an environment that refuses or ends") {
   dies.dies = true;
   w.machine.on("dies", dies);
   auto refused = w.start("spawn");
-  CHECK(w.state_of(refused) == state::failed);
+  CHECK(w.state_of(refused) == state::spawn_failed);
   auto dead = w.start("dies");
-  CHECK(w.state_of(dead) == state::failed);
+  CHECK(w.state_of(dead) == state::spawn_failed);
   // No exception's text reaches the conversation.
   CHECK_FALSE(contains(w.wakes()[0].event.text, "no process for you"));
   w.settings_log->failure = make_failure(errc::bad_config, "broken file");
   auto unresolved = w.start("echo");
   CHECK(w.state_of(unresolved) == state::spawn_failed);
   CHECK(w.wakes().size() == 3);
+  w.settings_log->failure = {};
+  around.offices->no_hold = errc::not_ready;
+  CHECK(w.state_of(w.start("echo")) == state::spawn_failed);
+}
+
+TEST_CASE("what ends its environment later was running") {
+  surroundings around;
+  jobs_world w{around};
+  auto dies = takes(1s, "");
+  dies.dies = true;
+  w.machine.on("sleep", dies);
+  auto id = w.start("sleep");
+  w.advance(600ms);
+  CHECK(w.state_of(id) == state::running);
+  w.advance(400ms);
+  CHECK(w.state_of(id) == state::failed);
+  CHECK(around.offices->held.empty());
+}
+
+TEST_CASE("a platform that takes no news of jobs has none") {
+  surroundings around;
+  jobs_world w{around};
+  auto what = w.request("make");
+  what.conversation.platform = platform_id::slack;
+  auto answer = w.submit(what);
+  REQUIRE(answer.refusal);
+  CHECK(*answer.refusal == code::background_unsupported_channel);
+}
+
+TEST_CASE("a wake is delivered when its entry is closed") {
+  surroundings around;
+  around.offices->outcome.clear();
+  jobs_world w{around};
+  auto id = w.start("make");
+  REQUIRE(w.wakes().size() == 1);
+  CHECK(w.read(id).job.wake.state == wake::pending);
+  CHECK(w.open() == 1);
+  SUBCASE("by the turn that read it") {
+    around.offices->close("job:" + id, "steered", "r1");
+    w.settle();
+    CHECK(w.read(id).job.wake.state == wake::delivered);
+    CHECK(w.read(id).disposition == contracts::wake_disposition::steered);
+  }
+  SUBCASE("by its own turn") {
+    around.offices->close("job:" + id, "sent", "r2");
+    w.settle();
+    CHECK(w.read(id).disposition == contracts::wake_disposition::follow_up);
+  }
+  SUBCASE("it was ended before anybody read it") {
+    around.offices->close("job:" + id, "stopped");
+    w.settle();
+    CHECK(w.read(id).job.wake.state == wake::failed);
+    CHECK(*w.read(id).job.last_error == code::process_job_wake_failed);
+  }
+  CHECK(w.open() == 0);
+}
+
+TEST_CASE("what a run knew reaches the turn of the wake, over a restart too") {
+  surroundings around;
+  around.offices->outcome.clear();
+  std::string id;
+  auto continuation_of = [](jobs_world& w, const std::string& wake_of) {
+    job_continuation result;
+    w.ask(
+      w.room, [&](const job_continuation& x) { result = x; },
+      [](const caf::error& reason) { FAIL(sentence_of(reason)); }, atom::load_v,
+      "job:" + wake_of);
+    return result;
+  };
+  {
+    jobs_world w{around};
+    w.machine.on("make", takes(90s, "built"));
+    id = w.start("make");
+    CHECK_FALSE(continuation_of(w, id).turn->pinned);
+    contracts::continuation_context context;
+    context.conversation_id = "console:local";
+    context.origin_run_id = "r7";
+    context.history_boundary = "r7";
+    context.captured_at = "2026-01-01T00:00:00.000Z";
+    for (auto role : {contracts::continuation_role::user,
+                      contracts::continuation_role::assistant}) {
+      contracts::continuation_message said;
+      said.role = role;
+      said.content = to_string(role);
+      said.run_id = "r7";
+      said.timestamp = context.captured_at;
+      context.messages.push_back(said);
+    }
+    w.self->send(w.room, atom::settled_v, context);
+    w.settle();
+    w.advance(90s);
+  }
+  jobs_world w{around};
+  auto found = continuation_of(w, id);
+  REQUIRE(found.turn);
+  CHECK(found.turn->continuation_id == "job:" + id);
+  CHECK(found.turn->origin_run_id == "r7");
+  REQUIRE(found.turn->pinned);
+  CHECK(found.turn->pinned->messages.size() == 2);
+  CHECK_FALSE(continuation_of(w, "pj-00000000000000ff").turn);
+  around.offices->close("job:" + id, "sent", "r8");
+  w.settle();
+  CHECK_FALSE(contains(around.file(id, "job.json"), "originContext"));
+  CHECK(contains(around.file(id, "job.json"), "follow_up"));
 }
 
 TEST_CASE("a full disk refuses a job and forgets it") {

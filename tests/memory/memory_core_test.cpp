@@ -15,23 +15,25 @@ TEST_CASE("what a run is shown") {
 }
 
 TEST_CASE("entries stand below the heading of their day") {
-  auto file = with_entry("", "2026-01-01", "Likes tea.", "");
+  auto file = with_entry("", "2026-01-01", "Likes tea.");
   CHECK(file == "## 2026-01-01\n\nLikes tea.\n");
-  file = with_entry(file, "2026-01-01", "Paints blue.", "r-1");
-  CHECK(file
-        == "## 2026-01-01\n\nLikes tea.\n\nPaints blue.\n<!-- run r-1 -->\n");
-  file = with_entry(file, "2026-01-02", "Sleeps.", "");
-  CHECK(file.ends_with("-->\n\n## 2026-01-02\n\nSleeps.\n"));
-  CHECK(with_entry("no line end", "2026-01-02", "a", "")
+  file = with_entry(file, "2026-01-01", "Paints blue.");
+  CHECK(file == "## 2026-01-01\n\nLikes tea.\n\nPaints blue.\n");
+  file = with_entry(file, "2026-01-02", "Sleeps.");
+  CHECK(file.ends_with("blue.\n\n## 2026-01-02\n\nSleeps.\n"));
+  CHECK(with_entry("no line end", "2026-01-02", "a")
         == "no line end\n\n## 2026-01-02\n\na\n");
 }
 
-TEST_CASE("a run is known by its mark alone") {
-  auto file =
-    with_entry("", "2026-01-01", entry_text("<!-- run r-2 -->"), "r-1");
-  CHECK(is_recorded(file, "r-1"));
-  CHECK_FALSE(is_recorded(file, "r-2"));
-  CHECK_FALSE(is_recorded(file, "r"));
+TEST_CASE("an entry is found as it was written") {
+  auto file = with_entry("", "2026-01-01", "Likes tea.\nAnd cake.");
+  CHECK(has_entry(file, "Likes tea.\nAnd cake."));
+  CHECK_FALSE(has_entry(file, "Likes tea"));
+  CHECK_FALSE(has_entry(file, "cake."));
+  CHECK_FALSE(has_entry("", "Likes tea."));
+}
+
+TEST_CASE("ids that can name a run") {
   CHECK(is_run_id("01a22e2d-1fc5-7829"));
   CHECK(is_run_id("job:1.a_B"));
   for (auto wrong : {"", "a b", "a>", "a\n"})

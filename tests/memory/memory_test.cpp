@@ -1,5 +1,6 @@
 #include "actors/memory/memory.hpp"
 
+#include "actors/kit/spawn_stateful.hpp"
 #include "actors/memory/memory_core.hpp"
 #include "config/os/posix_file_system.hpp"
 #include "messages/errc.hpp"
@@ -12,6 +13,8 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <optional>
+#include <set>
 
 using namespace bureau;
 using namespace bureau::test;
@@ -20,6 +23,36 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr const char* here = "console:local";
+
+/// Ledgers that outlive the store.
+struct desk_script {
+  std::set<std::string> marks;
+  std::optional<errc> fault;
+};
+
+struct desk_state {
+  memory_desk_actor::stateful_pointer<desk_state> self;
+  std::shared_ptr<desk_script> script;
+  static inline const char* name = "desk";
+  explicit desk_state(memory_desk_actor::stateful_pointer<desk_state> me)
+    : self(me) {}
+  void init(std::shared_ptr<desk_script> shared) { script = std::move(shared); }
+
+  memory_desk_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::exists, const office_mark& mark) {
+        return script->marks.contains(mark.conversation.conversation_id + " "
+                                      + mark.id);
+      },
+      [this](atom::mark, const office_mark& mark) -> caf::result<caf::ok_atom> {
+        if (script->fault)
+          return make_failure(*script->fault, "not now");
+        script->marks.insert(mark.conversation.conversation_id + " " + mark.id);
+        return caf::ok_atom_v;
+      },
+    };
+  }
+};
 
 struct memory_world : node_fixture {
   memory_world() {
@@ -31,6 +64,8 @@ struct memory_world : node_fixture {
 
   void start() {
     store = memory::spawn_memory(*system, {ws, files, wall});
+    desk = kit::spawn_stateful<memory_desk_actor, desk_state>(*system, ledgers);
+    self->send(store, atom::start_v, desk);
     settle();
   }
 
@@ -75,6 +110,8 @@ struct memory_world : node_fixture {
 
   std::string content() const { return get_file(place.memory_path); }
 
+  std::shared_ptr<desk_script> ledgers = std::make_shared<desk_script>();
+  memory_desk_actor desk;
   scratch_directory disk;
   workspace ws = make_workspace(disk.path(), disk / "state");
   office place = make_office(ws, {platform_id::console, "local"});
@@ -121,6 +158,33 @@ TEST_CASE_FIXTURE(memory_world, "a turn is remembered once, also after a "
   CHECK(again.value.bytes_written == 0);
   CHECK(content() == before);
   CHECK_FALSE(submit("r2", "Slept.").value.duplicate);
+  CHECK(ledgers->marks.contains("local memory:r1"));
+  // Whoever empties the file does not make the store forget the run.
+  put_file(place.memory_path, "");
+  CHECK(submit("r1", "Painted it again.").value.duplicate);
+  CHECK(content().empty());
+}
+
+TEST_CASE_FIXTURE(memory_world, "a turn that was cut before its mark is "
+                                "written once") {
+  ledgers->fault = errc::disk;
+  CHECK(submit("r1", "Painted it blue.").fault == errc::disk);
+  auto before = content();
+  CHECK(before.find("Painted it blue.") != std::string::npos);
+  ledgers->fault.reset();
+  auto again = submit("r1", "Painted it blue.");
+  CHECK(again.fault == errc::none);
+  CHECK(content() == before);
+  CHECK(submit("r1", "Painted it blue.").value.duplicate);
+}
+
+TEST_CASE_FIXTURE(memory_world, "before the offices are there no turn is "
+                                "remembered, after the stop nothing") {
+  store = memory::spawn_memory(*system, {ws, files, wall});
+  CHECK(submit("r1", "x").fault == errc::not_ready);
+  CHECK(append("Likes tea.").fault == errc::none);
+  CHECK(get<caf::ok_atom>(atom::stop_v).fault == errc::none);
+  CHECK(append("Likes cake.").fault == errc::shutting_down);
 }
 
 TEST_CASE_FIXTURE(memory_world, "a link is neither read nor written") {

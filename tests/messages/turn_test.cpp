@@ -161,6 +161,8 @@ TEST_CASE("a user's cancel is known by its channel, not by its words") {
   CHECK_FALSE(sentence_of(response_cancelled()).empty());
   CHECK_FALSE(is_response_cancelled(
     make_failure(errc::internal, "The turn was cancelled.")));
+  CHECK_FALSE(is_response_cancelled(
+    make_failure(errc::aborted, "The command was ended.")));
   CHECK_FALSE(is_response_cancelled({}));
 }
 
@@ -206,7 +208,7 @@ TEST_CASE("the last frame of a turn") {
         == R"({"kind":"finish","finalText":"done","metadata":{"runId":"r"}})");
   CHECK(
     json::print(to_json(error_frame(response_cancelled({"stop", {}}))))
-    == R"({"kind":"error","message":"stop","code":"aborted","cancelled":true})");
+    == R"({"kind":"error","message":"stop","code":"cancelled","cancelled":true})");
   CHECK(
     json::print(to_json(error_frame(make_failure(errc::disk, "full"))))
     == R"({"kind":"error","message":"full","code":"disk","cancelled":false})");

@@ -351,7 +351,7 @@ TEST_CASE("a failed call is one line of the log") {
   auto line = models::failure_line("lab", "tiny", end);
   CHECK(line
         == "the call of lab/tiny failed: rate_limit, HTTP 429: "
-             + end.message.error_message.substr(0, 200));
+             + end.message.error_message->substr(0, 200));
   end.failure = {};
   CHECK(models::failure_line("lab", "tiny", end).empty());
   end.failure.error = model_error_class::cancelled;

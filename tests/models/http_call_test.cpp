@@ -307,7 +307,7 @@ TEST_CASE_FIXTURE(call_story, "the first byte has a deadline") {
     CHECK(heard->ends.empty());
     advance(1ms);
     CHECK(end().failure.code == "timeout");
-    CHECK(end().message.error_message.find("30 s for the first byte")
+    CHECK(end().message.error_message->find("30 s for the first byte")
           != std::string::npos);
   }
   SUBCASE("the client does not even answer") {
@@ -330,7 +330,7 @@ TEST_CASE_FIXTURE(call_story, "a pause after the head has a deadline") {
   CHECK(heard->ends.empty());
   advance(1ms);
   CHECK(end().failure.error == model_error_class::network);
-  CHECK(end().message.error_message.find("30 s for more of the answer")
+  CHECK(end().message.error_message->find("30 s for more of the answer")
         != std::string::npos);
   CHECK(net->cancels.size() == 1);
   CHECK(gone());
@@ -349,7 +349,7 @@ TEST_CASE_FIXTURE(call_story, "every byte moves the deadline of a pause") {
   advance(30s);
   CHECK(end().failure.error == model_error_class::network);
   CHECK(end().message.content[0].text == "Hel");
-  CHECK(end().message.error_message.find("more of the answer")
+  CHECK(end().message.error_message->find("more of the answer")
         != std::string::npos);
   CHECK(gone());
 }
@@ -410,7 +410,7 @@ TEST_CASE_FIXTURE(call_story, "pauses may be unlimited, a call may not") {
   advance(limits::model_call_timeout - 1ms);
   CHECK(heard->ends.empty());
   advance(1ms);
-  CHECK(end().message.error_message.find("the end of the answer after 3600 s")
+  CHECK(end().message.error_message->find("the end of the answer after 3600 s")
         != std::string::npos);
   CHECK_FALSE(is_retryable(end().failure.error));
   CHECK(gone());
@@ -446,7 +446,7 @@ TEST_CASE_FIXTURE(call_story, "refusals of the provider are typed failures") {
     CHECK(end().failure.error == model_error_class::rate_limit);
     CHECK(end().failure.retry_after_ms == 7000);
     CHECK(
-      end().message.error_message.find("429: slow down; it asks to wait 7 s")
+      end().message.error_message->find("429: slow down; it asks to wait 7 s")
       != std::string::npos);
     CHECK(end().message.error_class == "rate_limit");
   }
@@ -461,7 +461,7 @@ TEST_CASE_FIXTURE(call_story, "refusals of the provider are typed failures") {
                        {{"Location", "https://login.example/?s=1", false}}));
     start_lab();
     CHECK(end().failure.error == model_error_class::bad_request);
-    CHECK(end().message.error_message.find("302, a redirect to https://login")
+    CHECK(end().message.error_message->find("302, a redirect to https://login")
           != std::string::npos);
   }
   SUBCASE("413 without a body is an overflow") {
@@ -533,7 +533,7 @@ TEST_CASE_FIXTURE(call_story, "transfers that break are typed failures") {
     net->script(script);
     start_lab();
     CHECK(end().failure.error == model_error_class::network);
-    CHECK(end().message.error_message.find("too many transfers")
+    CHECK(end().message.error_message->find("too many transfers")
           != std::string::npos);
   }
   SUBCASE("the client is ending") {
@@ -559,7 +559,7 @@ TEST_CASE_FIXTURE(call_story, "an answer that is no stream") {
                        {{"content-type", "text/html; charset=utf-8", false}}));
     start_lab();
     CHECK(end().failure.error == model_error_class::protocol);
-    CHECK(end().message.error_message.find("text/html") != std::string::npos);
+    CHECK(end().message.error_message->find("text/html") != std::string::npos);
   }
   CHECK(heard->events.empty());
   CHECK(gone());
@@ -571,7 +571,7 @@ TEST_CASE_FIXTURE(call_story, "calls that cannot begin send one failure") {
     request.choice.model.api = "carrier-pigeon";
     start(request);
     CHECK(end().failure.error == model_error_class::bad_request);
-    CHECK(end().message.error_message.find("carrier-pigeon")
+    CHECK(end().message.error_message->find("carrier-pigeon")
           != std::string::npos);
   }
   SUBCASE("no credential") {
@@ -579,7 +579,7 @@ TEST_CASE_FIXTURE(call_story, "calls that cannot begin send one failure") {
     request.choice.api_key = {};
     start(request);
     CHECK(end().failure.error == model_error_class::auth);
-    CHECK(end().message.error_message.find("lab") != std::string::npos);
+    CHECK(end().message.error_message->find("lab") != std::string::npos);
   }
   CHECK(net->requests.empty());
   CHECK(heard->events.empty());
@@ -619,8 +619,8 @@ TEST_CASE_FIXTURE(call_story, "a failed call is logged once, an abort is not") {
 TEST_CASE_FIXTURE(call_story, "a key never shows in an error") {
   net->script(answer(401, "key k-1234567890 is wrong"));
   start_lab();
-  CHECK(end().message.error_message.find("k-1234567890") == std::string::npos);
-  CHECK(end().message.error_message.find("[redacted]") != std::string::npos);
+  CHECK(end().message.error_message->find("k-1234567890") == std::string::npos);
+  CHECK(end().message.error_message->find("[redacted]") != std::string::npos);
   CHECK(gone());
 }
 

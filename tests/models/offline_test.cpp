@@ -113,8 +113,8 @@ TEST_CASE("verbs of the console become calls") {
     CHECK(answer.stop == stop_reason::tool_use);
     REQUIRE(answer.content.size() == 1);
     CHECK(answer.content[0].name == x.tool);
-    CHECK(answer.content[0].id.starts_with("offline_"));
-    CHECK(test::same_json(answer.content[0].arguments.text, x.arguments));
+    CHECK(answer.content[0].id->starts_with("offline_"));
+    CHECK(test::same_json(answer.content[0].arguments->text, x.arguments));
   }
 }
 

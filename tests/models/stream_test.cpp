@@ -65,7 +65,7 @@ void check_bound(const test::sink_record& record, std::string_view what) {
   const auto& end = record.ends[0];
   CHECK_FALSE(is_retryable(end.failure.error));
   CHECK(end.message.stop == stop_reason::error);
-  CHECK(end.message.error_message.find(what) != std::string::npos);
+  CHECK(end.message.error_message->find(what) != std::string::npos);
 }
 
 } // namespace
@@ -158,7 +158,7 @@ TEST_CASE("a stream that ends early is truncated, and may be retried") {
       }
       for (const auto& block : end.message.content)
         if (block.kind == block_kind::tool_call)
-          CHECK(json::parse(block.arguments.text));
+          CHECK(json::parse(block.arguments->text));
     }
   }
 }
@@ -221,7 +221,7 @@ TEST_CASE("reasons of chat completions") {
     CHECK(message_of(record).stop == x.stop);
     CHECK(record.ends[0].failure.error == x.error);
     if (x.error != model_error_class::none)
-      CHECK(record.ends[0].message.error_message.find(x.reason)
+      CHECK(record.ends[0].message.error_message->find(x.reason)
             != std::string::npos);
   }
 }
@@ -252,7 +252,7 @@ TEST_CASE("reasons of Anthropic messages") {
                           R"({"delta":)" + std::string{x.delta} + "}")
               + anthropic("message_stop", "{}"));
     CHECK(message_of(record).stop == x.stop);
-    CHECK(record.ends[0].message.error_message.find(x.said)
+    CHECK(record.ends[0].message.error_message->find(x.said)
           != std::string::npos);
   }
 }
@@ -314,7 +314,7 @@ TEST_CASE("calls of servers that bend the rules") {
     auto record = whole("openai-completions", body + chat_end);
     std::string result;
     for (const auto& block : message_of(record).content)
-      result += block.id + "=" + block.name + block.arguments.text + ";";
+      result += block.id + "=" + block.name + block.arguments->text + ";";
     return result;
   };
   SUBCASE("keyed by id, without index") {
@@ -386,7 +386,7 @@ TEST_CASE("an Anthropic call whose input comes at once") {
       R"({"index":0,"content_block":{"type":"tool_use","id":"a","name":"r","input":{"x":1}}})")
       + anthropic("message_delta", R"({"delta":{"stop_reason":"tool_use"}})")
       + anthropic("message_stop", "{}"));
-  CHECK(message_of(record).content[0].arguments.text == R"({"x":1})");
+  CHECK(message_of(record).content[0].arguments->text == R"({"x":1})");
 }
 
 TEST_CASE("only the first choice counts") {
@@ -441,7 +441,7 @@ TEST_CASE("errors inside a stream are classified by what they say") {
     auto record = whole(x.api, x.body);
     CHECK(message_of(record).stop == stop_reason::error);
     CHECK(record.ends[0].failure.error == x.error);
-    CHECK(record.ends[0].message.error_message.find(x.said)
+    CHECK(record.ends[0].message.error_message->find(x.said)
           != std::string::npos);
   }
 }
@@ -558,7 +558,7 @@ TEST_CASE("random damage always ends with exactly one terminal event") {
       CHECK(failed == !end.message.error_message.empty());
       for (const auto& block : end.message.content)
         if (block.kind == block_kind::tool_call) {
-          CHECK(json::parse(block.arguments.text));
+          CHECK(json::parse(block.arguments->text));
           if (!failed)
             CHECK_FALSE(block.id.empty());
         }

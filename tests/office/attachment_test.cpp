@@ -112,6 +112,22 @@ TEST_CASE("a file is on the disk before the log names it and the turn begins") {
                  "m1 sending", "m1 sent"});
 }
 
+TEST_CASE("a message that is logged after a restart has its sender's name") {
+  office_world world;
+  {
+    office_node node{world, [](gate_script& gate) {
+                       gate.holds_fetches = true;
+                     }};
+    CHECK(node.offer(with_files(node, "m1", {"x"})) == "taken");
+    CHECK(node.say("m2", "after it") == "taken");
+    node.cut();
+  }
+  office_node node{world, [](gate_script& gate) { gate.files["x"] = "x"; }};
+  REQUIRE(world.log().size() == 2);
+  CHECK(world.log()[0].display_name == "Ann");
+  CHECK(world.log()[1].display_name == "Ann");
+}
+
 TEST_CASE("later messages of the key wait in order, other keys do not") {
   office_world world;
   office_node node{world};

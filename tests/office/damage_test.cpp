@@ -3,11 +3,14 @@
 #include "messages/codec/ledger_record.hpp"
 #include "messages/codec/registry_file.hpp"
 #include "messages/identity/office_address.hpp"
+#include "tests/support/faulty_file_system.hpp"
 #include "tests/support/scratch_directory.hpp"
+#include "tests/support/test_ports.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <functional>
 
@@ -92,6 +95,37 @@ TEST_CASE("a damaged ledger loses at most the lines that were touched") {
           >= std::min<size_t>(lines_in(changed), 3));
     CHECK(contents.records.size() <= 3);
   });
+}
+
+TEST_CASE("what a replay touched is on the list before its frames go") {
+  auto disk = std::make_shared<test::faulty_file_system>(
+    std::make_shared<os::posix_file_system>());
+  test::scratch_directory scratch;
+  test::seeded_entropy chance;
+  auto state = scratch.path();
+  auto one = office_key({platform_id::slack, "C1"});
+  auto two = office_key({platform_id::slack, "C2"});
+  auto path = scratch / std::string{open_list_name};
+  test::put_file(path, print_open_list({one}));
+  std::string fault;
+  auto extend = [&](const std::string& key) {
+    return extend_open_list(*disk, chance, state,
+                            {"conversations/" + key + "/ledger.jsonl"}, fault)
+      .keys;
+  };
+  disk->fail_named("rename", ENOSPC);
+  extend(two);
+  CHECK(fault.find("No space left") != std::string::npos);
+  disk->heal();
+  fault.clear();
+  CHECK(extend(two) == std::vector<std::string>{one, two});
+  CHECK(fault == "");
+  CHECK(test::get_file(path) == print_open_list({one, two}));
+  // Nothing new is no reason to write.
+  disk->heal();
+  extend(one);
+  for (const auto& operation : disk->operations())
+    CHECK_FALSE(operation.starts_with("rename"));
 }
 
 TEST_CASE("a damaged list of unfinished offices is never taken for empty") {

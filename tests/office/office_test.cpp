@@ -307,7 +307,28 @@ TEST_CASE("messages with a foreign identity leave no trace") {
   wrong = node.message("m1");
   wrong.event.address.conversation_id = "a/b";
   CHECK(node.offer(wrong) == "bad_identity");
+  // Legal as an id, and never as the key of a session.
+  wrong = node.message("m1");
+  wrong.event.address.conversation_id = "a:b";
+  wrong.event.session_key.clear();
+  CHECK(node.offer(wrong) == "bad_identity");
+  for (auto id : {std::string{}, std::string(2000, 'x'), std::string{"\xff"}}) {
+    wrong = node.message(id);
+    CHECK(node.offer(wrong) == "bad_identity");
+  }
+  wrong = node.message("m1");
+  wrong.event.target = json_text{"{"};
+  CHECK(node.offer(wrong) == "bad_identity");
   CHECK(get_file(world.log_path()) == "");
+  // No record, no directory, no office.
+  CHECK_FALSE(std::filesystem::exists(world.state + "/office-registry.json"));
+  CHECK((!std::filesystem::exists(world.root)
+         || std::filesystem::is_empty(world.root)));
+  CHECK_FALSE(std::filesystem::exists(world.state + "/conversations"));
+  CHECK(node.describe().offices_active == 0);
+  CHECK(std::count(node.counted->begin(), node.counted->end(),
+                   "intake console refused")
+        == 7);
 }
 
 TEST_CASE("what a killed process left in an office's directories goes") {
@@ -957,7 +978,9 @@ TEST_CASE("/new begins a fresh session and is answered at once") {
   CHECK(world.shown
         == texts(3, "Conversation reset. Send a new message to start fresh."));
   CHECK(world.ledger().back() == "m2 sent(command)");
+  // The line of what was said has the id under which the platform shows it.
   CHECK(world.log().back().reply_to == "m2");
+  CHECK(world.log().back().ts == "ref-3");
   CHECK(node.describe().open_entries == 0);
   // Its end lets the next message through.
   CHECK(node.say("m9") == "taken");
@@ -997,6 +1020,246 @@ TEST_CASE("a reset that a restart interrupted is carried out by the next") {
   CHECK(world.ledger().back() == "m1 sent(command)");
 }
 
+TEST_CASE("what a command said is not lost with the node") {
+  office_world world;
+  {
+    office_node node{world,
+                     [](gate_script& gate) { gate.stall_before_gate = true; }};
+    CHECK(node.say("m1", "/new") == "taken");
+    CHECK(node.sessions->resets == texts{"local"});
+    CHECK(world.ledger().back() == "m1 produced");
+    CHECK(world.log().size() == 1);
+    node.cut();
+  }
+  office_node node{world};
+  // It is said now, and nothing is done again.
+  CHECK(node.sessions->resets.empty());
+  CHECK(world.shown
+        == texts{"Conversation reset. Send a new message to start fresh."});
+  CHECK(world.ledger().back() == "m1 sent(command)");
+  REQUIRE(world.log().size() == 2);
+  CHECK(world.log().back().ts == "ref-1");
+}
+
+TEST_CASE("a command that was carried out is not again when the disk refuses") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  node.produce("m1", "r1", "a");
+  // The message is taken, what the command says is not.
+  node.journal_log->breaks_after = 1;
+  CHECK(node.say("m2", "/new") == "taken");
+  CHECK(node.sessions->resets == texts{"local"});
+  CHECK(world.shown == texts{"a"});
+  node.journal_log->broken = false;
+  node.journal_log->breaks_after = -1;
+  node.advance(limits::ledger_retry_delay * 2);
+  CHECK(node.sessions->resets == texts{"local"});
+  CHECK(world.shown.size() == 2);
+  CHECK(world.ledger().back() == "m2 sent(command)");
+}
+
+// -- the ledger and the disk
+// --------------------------------------------------
+
+TEST_CASE("a line that the disk refused is written when it works again") {
+  office_world world;
+  {
+    office_node node{world};
+    node.say("m1");
+    node.run("m1", "r1");
+    node.journal_log->breaks_after = 2;
+    // `produced` and `sending` are taken, `sent` is not.
+    CHECK(node.produce("m1", "r1", "the answer") == "ok");
+    CHECK(world.shown == texts{"the answer"});
+    CHECK(world.ledger().back() == "m1 sending");
+    node.journal_log->broken = false;
+    node.journal_log->breaks_after = -1;
+    node.advance(limits::ledger_retry_delay * 2);
+    CHECK(world.ledger().back() == "m1 sent");
+  }
+  office_node node{world};
+  CHECK(world.shown == texts{"the answer"});
+  CHECK(node.describe().open_entries == 0);
+}
+
+TEST_CASE("a line that the disk refused goes before the next one") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  node.journal_log->breaks_after = 2;
+  CHECK(node.produce("m1", "r1", "the answer") == "ok");
+  node.journal_log->broken = false;
+  node.journal_log->breaks_after = -1;
+  // In the same moment: nothing waits for the timer.
+  node.say("m2");
+  node.run("m2", "r2");
+  auto lines = world.ledger();
+  auto sent = std::find(lines.begin(), lines.end(), "m1 sent");
+  auto running = std::find(lines.begin(), lines.end(), "m2 running");
+  CHECK(sent < running);
+  CHECK(running != lines.end());
+}
+
+TEST_CASE("a ledger that is larger than one job opens") {
+  office_world world;
+  { office_node{world}.say("m1"); }
+  // 17 undelivered answers of 4 MiB.
+  std::string text(4u << 20, 'x');
+  std::string ledger;
+  ledger_record line;
+  line.at = "2026-01-01T00:00:00.000Z";
+  line.event.session_key = "local";
+  for (int i = 0; i < 17; ++i) {
+    line.id = "big" + std::to_string(i);
+    line.run = line.id;
+    for (auto state : {ledger_state::accepted, ledger_state::running,
+                       ledger_state::produced}) {
+      line.state = state;
+      line.text = state == ledger_state::produced ? std::optional{text}
+                                                  : std::nullopt;
+      ledger += print_ledger_line(line);
+    }
+  }
+  REQUIRE(ledger.size() > limits::file_job_bytes);
+  put_file(world.ledger_path(), ledger);
+  office_node node{world};
+  CHECK(node.say("m2") == "taken");
+  CHECK(world.shown.size() == 17);
+}
+
+// -- a stop and an answer at one moment
+// ---------------------------------------
+
+TEST_CASE("a stop that was told keeps the answer back") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  CHECK(node.say("m2", "stop") == "stopped");
+  REQUIRE(node.sessions->stops.size() == 1);
+  CHECK(node.produce("m1", "r1", "too late") == "aborted");
+  CHECK(node.fail_turn("m1", "stopped") == "ok");
+  CHECK(world.shown.empty());
+  CHECK(node.describe().open_entries == 0);
+  // The next turn is another one.
+  node.say("m3");
+  node.run("m3", "r3");
+  CHECK(node.produce("m3", "r3", "in time") == "ok");
+  CHECK(world.shown == texts{"in time"});
+}
+
+TEST_CASE("a stop after the answer finds nothing") {
+  office_world world;
+  office_node node{world,
+                   [](gate_script& gate) { gate.stall_before_gate = true; }};
+  node.say("m1");
+  node.run("m1", "r1");
+  CHECK(node.produce("m1", "r1", "done") == "ok");
+  CHECK(node.say("m2", "stop") == "stopped");
+  CHECK(node.sessions->stops.empty());
+  CHECK(world.shown == texts{"_Nothing running._"});
+  // A session that did not know of the answer yet is not contradicted.
+  CHECK(node.fail_turn("m1", "stopped") == "ok");
+  CHECK(world.ledger().back() == "m1 produced");
+}
+
+// -- what a run has read
+// ------------------------------------------------------
+
+TEST_CASE("what a run has read ends with it and never runs again") {
+  for (auto why : {"stopped", "superseded", "interrupted"}) {
+    CAPTURE(why);
+    office_world world;
+    {
+      office_node node{world};
+      node.say("m1");
+      node.run("m1", "r1");
+      node.say("m2");
+      node.say("m3");
+      // The run reads the first of them.
+      CHECK(node.run("m2", "r1") == "ok");
+      CHECK(node.fail_turn("m1", why) == "ok");
+      CHECK(node.fail_turn("m2", why) == "ok");
+      CHECK(node.describe().open_entries == 1);
+      auto lines = world.ledger();
+      auto dead = std::string{"("} + why + ")";
+      CHECK(std::count(lines.begin(), lines.end(), "m1 dead" + dead) == 1);
+      CHECK(std::count(lines.begin(), lines.end(), "m2 dead" + dead) == 1);
+    }
+    office_node node{world};
+    REQUIRE(node.sessions->tickets.size() == 1);
+    CHECK(node.sessions->tickets[0].event.message_id == "m3");
+  }
+}
+
+TEST_CASE("what a run has read before a kill is told with its message") {
+  office_world world;
+  {
+    office_node node{world};
+    node.say("m1");
+    node.run("m1", "r1");
+    node.say("m2");
+    CHECK(node.run("m2", "r1") == "ok");
+    node.cut();
+  }
+  office_node node{world};
+  CHECK(node.sessions->tickets.empty());
+  CHECK(world.shown.size() == 1);
+  CHECK(world.count("I was interrupted by a restart before I finished this. "
+                    "Send it again to retry.")
+        == 1);
+  CHECK(node.describe().open_entries == 0);
+  CHECK(node.say("m2") == "duplicate");
+}
+
+TEST_CASE("an answer that covers what its run has read closes it") {
+  office_world world;
+  {
+    office_node node{world};
+    node.say("m1");
+    node.run("m1", "r1");
+    node.say("m2");
+    node.run("m2", "r1");
+    node.gate->stall_before_gate = true;
+    CHECK(node.produce("m1", "r1", "both", {}, {"m2"}) == "ok");
+    node.cut();
+  }
+  office_node node{world};
+  CHECK(node.sessions->tickets.empty());
+  CHECK(world.shown == texts{"both"});
+  auto lines = world.ledger();
+  CHECK(std::count(lines.begin(), lines.end(), "m2 sent(steered)") == 1);
+  CHECK(node.describe().open_entries == 0);
+}
+
+TEST_CASE("a second attempt answers what the first one was to answer") {
+  office_world world;
+  world.recorded = {"m1"};
+  {
+    office_node node{world};
+    node.say("m1");
+    node.say("m2");
+    node.run("m1", "r1");
+    node.run("m2", "r1");
+    node.cut();
+  }
+  office_node node{world};
+  REQUIRE(node.sessions->tickets.size() == 1);
+  const auto& ticket = node.sessions->tickets[0];
+  CHECK(ticket.event.message_id == "m1");
+  CHECK(ticket.attempt == 2);
+  REQUIRE(ticket.collected.size() == 1);
+  CHECK(ticket.collected[0].message_id == "m2");
+  CHECK(node.run("m1", "r2", 2) == "ok");
+  CHECK(node.run("m2", "r2", 2) == "ok");
+  CHECK(node.produce("m1", "r2", "both", {}, {"m2"}) == "ok");
+  CHECK(world.shown == texts{"both"});
+  CHECK(node.describe().open_entries == 0);
+}
+
 // -- threads and their parent
 // ---------------------------------------------------
 
@@ -1028,19 +1291,81 @@ TEST_CASE("what came after a thread's message does not hold it up") {
   CHECK(node.sessions->tickets.size() == 3);
 }
 
-TEST_CASE("a thread that has a file does not wait") {
+TEST_CASE("a thread that has a session does not wait") {
   office_world world;
-  auto file =
-    world.root + "/" + office_key(world.address()) + "/sessions/5.jsonl";
-  std::filesystem::create_directories(
-    std::filesystem::path{file}.parent_path());
-  put_file(file, "{}\n");
+  world.threads = {"local:5"};
   office_node node{world};
   node.say("m1");
   node.run("m1", "r1");
   node.say("m2", "in the thread", "local:5");
   REQUIRE(node.sessions->tickets.size() == 2);
   CHECK(node.sessions->tickets[1].event.session_key == "local:5");
+}
+
+// Case W3 of the office note.
+TEST_CASE("a thread whose session appears while it waits goes on") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  node.say("m2", "in the thread", "local:5");
+  node.say("m3", "elsewhere", "local:6");
+  CHECK(node.sessions->tickets.size() == 1);
+  // Nobody looks at a file that is no session.
+  auto dir = world.root + "/" + office_key(world.address()) + "/sessions";
+  std::filesystem::create_directories(dir);
+  put_file(dir + "/5.jsonl", "{}\n");
+  node.say("m4", "again", "local:5");
+  CHECK(node.sessions->tickets.size() == 1);
+  world.threads = {"local:5"};
+  node.say("m5", "and again", "local:5");
+  REQUIRE(node.sessions->tickets.size() == 4);
+  for (size_t i = 1; i < 4; ++i)
+    CHECK(node.sessions->tickets[i].event.session_key == "local:5");
+  CHECK(node.sessions->tickets[1].event.message_id == "m2");
+}
+
+TEST_CASE("a reset of a thread waits for nobody") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  CHECK(node.say("m2", "/new", "local:5") == "taken");
+  CHECK(node.sessions->resets == texts{"local:5"});
+  CHECK(world.shown
+        == texts{"Conversation reset. Send a new message to start fresh."});
+}
+
+// Cases W4 and S13: one raw id on two platforms is two conversations.
+TEST_CASE("conversations of two platforms with one id know nothing of each "
+          "other") {
+  office_world world;
+  office_node node{world};
+  node.say("m1");
+  node.run("m1", "r1");
+  world.platform = platform_id::telegram;
+  node.attach();
+  // No turn of the other one holds up a thread here …
+  auto thread = node.message("t1");
+  thread.event.session_key = "local:5";
+  CHECK(node.offer(thread) == "taken");
+  REQUIRE(node.sessions->tickets.size() == 2);
+  CHECK(node.sessions->tickets[1].event.address.platform
+        == platform_id::telegram);
+  auto telegram = node.sessions->owner;
+  CHECK(node.say("t2") == "taken");
+  CHECK(node.sessions->tickets.size() == 3);
+  CHECK(node.run("t2", "r2") == "ok");
+  // … and a stop here ends nothing there.
+  CHECK(node.say("t3", "stop") == "stopped");
+  REQUIRE(node.sessions->stops.size() == 1);
+  CHECK(node.sessions->stops[0].message_id == "t2");
+  world.platform = platform_id::console;
+  CHECK(node.describe().offices_active == 2);
+  CHECK(node.say("m2", "stop") == "stopped");
+  REQUIRE(node.sessions->stops.size() == 2);
+  CHECK(node.sessions->stops[1].message_id == "m1");
+  CHECK(node.describe().open_entries == 3);
 }
 
 TEST_CASE("a parent's answer that cannot be delivered frees its threads") {

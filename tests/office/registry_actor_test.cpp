@@ -2,6 +2,7 @@
 #include "actors/io/files_core.hpp"
 #include "actors/kit/spawn_stateful.hpp"
 #include "actors/office/registry.hpp"
+#include "actors/office/registry_core.hpp"
 #include "actors/office/registry_store.hpp"
 #include "config/os/posix_file_system.hpp"
 #include "messages/identity/workspace.hpp"
@@ -311,4 +312,54 @@ TEST_CASE_FIXTURE(registry_story, "a write that was given up harms no later") {
     [](const caf::error& reason) { FAIL(sentence_of(reason)); });
   REQUIRE(on_disk().offices.size() == 1);
   CHECK(on_disk().offices[0].address == office_address{slack, "C2"});
+}
+
+// -- claims -------------------------------------------------------------------
+
+TEST_CASE_FIXTURE(registry_story, "an old directory is claimed while a node "
+                                  "runs") {
+  registry_state state;
+  offices::enable_platform(state, telegram);
+  self->send_exit(handle, caf::exit_reason::user_shutdown);
+  start(state);
+  std::filesystem::create_directories(place.root + "/900100");
+  std::filesystem::create_directories(
+    place.root + "/" + office_key({telegram, "900102"}));
+  std::filesystem::create_directories(place.root + "/900102");
+  auto claim = [&](platform_id platform, const std::string& id) {
+    std::string result = "ok";
+    ask(
+      handle, [](caf::ok_atom) {},
+      [&](const caf::error& reason) {
+        result = to_string(code_of(reason)) + ": " + sentence_of(reason);
+      },
+      atom::claim_v, office_address{platform, id});
+    return result;
+  };
+  CHECK(claim(telegram, "900100") == "ok");
+  auto written = on_disk();
+  auto found = offices::find_migration(written, "900100");
+  REQUIRE(found != nullptr);
+  CHECK(found->owner == telegram);
+  CHECK(found->status == migration_status::prepared);
+  auto writes = jobs_of(file_op::write_atomic);
+  CHECK(contains(claim(slack, "900100"), "denied: "));
+  CHECK(contains(claim(telegram, "900101"), "must be a regular directory"));
+  CHECK(contains(claim(telegram, "a/b"), "bad_identity"));
+  // Again is no harm, and writes nothing.
+  CHECK(claim(telegram, "900100") == "ok");
+  CHECK(jobs_of(file_op::write_atomic) == writes);
+  // A failure is recorded, and told.
+  CHECK(contains(claim(telegram, "900102"), "already exists"));
+  auto disk_state = on_disk();
+  auto failed = offices::find_migration(disk_state, "900102");
+  REQUIRE(failed != nullptr);
+  CHECK(failed->status == migration_status::failed);
+  // Claims and new offices share the file.
+  caf::anon_send(handle, atom::ensure_v, office_address{slack, "C1"});
+  std::filesystem::create_directories(place.root + "/900103");
+  CHECK(claim(telegram, "900103") == "ok");
+  disk_state = on_disk();
+  CHECK(offices::find_office(disk_state, {slack, "C1"}) != nullptr);
+  CHECK(offices::find_migration(disk_state, "900103") != nullptr);
 }

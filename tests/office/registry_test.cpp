@@ -402,6 +402,21 @@ TEST_CASE("a raw id names an office for the operator") {
                  "several platforms"));
 }
 
+TEST_CASE("a file without offices may hold lists of others, not theirs") {
+  auto with = [](const std::string& more) {
+    return parse_registry(R"({"version":1,"enabledPlatforms":["slack"],)" + more
+                            + R"("migrations":[]})",
+                          "r");
+  };
+  CHECK(with("").state.offices.empty());
+  CHECK(with(R"("tags":["a"],"rooms":[{"id":1}],"empty":[],)"));
+  // One with its name damaged.
+  auto damaged = with(
+    R"("offices!":[{"platform":"slack","conversationId":"C1","recordedAt":"x"}],)");
+  CHECK_FALSE(damaged);
+  CHECK(damaged.fault.find("\"offices\" is missing") != std::string::npos);
+}
+
 TEST_CASE("offices of finished migrations join the inventory, once") {
   registry_state state;
   for (auto id : {"C3", "C1", "C2"}) {

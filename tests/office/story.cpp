@@ -285,10 +285,14 @@ struct scripted_store_state {
   static inline const char* name = "scripted_store";
   pointer self;
   office_world* world = nullptr;
+  std::string key;
 
   explicit scripted_store_state(pointer me) : self(me) {}
 
-  void init(office_world* shared) { world = shared; }
+  void init(office_world* shared, std::string session_key) {
+    world = shared;
+    key = std::move(session_key);
+  }
 
   session_store_actor::behavior_type make_behavior() {
     return {
@@ -305,7 +309,7 @@ struct scripted_store_state {
         return report;
       },
       [](atom::branch, const session_branch&) { return session_context{}; },
-      [](atom::exists) { return true; },
+      [this](atom::exists) { return world->threads.contains(key); },
       [](atom::ensure) { return std::string{}; },
       [](atom::reset, const session_open&) { return session_context{}; },
       [](atom::close) { return caf::ok_atom_v; },
@@ -436,9 +440,9 @@ office_node::office_node(office_world& shared,
     return session;
   };
   args.deps.stores = [this](caf::actor_system& home, const office&,
-                            const std::string&) {
+                            const std::string& key) {
     return kit::spawn_stateful<session_store_actor, scripted_store_state>(
-      home, &world);
+      home, &world, key);
   };
   args.registry = registry;
   if (world.settings)

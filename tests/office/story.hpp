@@ -54,6 +54,8 @@ struct office_world {
   std::shared_ptr<queue_script> settings;
   /// What an office tidies up before it sleeps.
   std::function<file_job(const office&)> sleep_job;
+  /// Keys that have a session file.
+  std::set<std::string> threads;
   /// Messages whose run cause, and whose tool or model work, is recorded.
   std::set<std::string> recorded;
   std::set<std::string> worked;
@@ -168,7 +170,7 @@ public:
   std::shared_ptr<std::vector<std::string>> counted;
   metrics_actor metrics;
   registry_actor registry;
-  offices_actor offices_handle;
+  office_services_actor offices_handle;
   transport_actor transport;
 };
 

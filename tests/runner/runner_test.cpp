@@ -120,12 +120,16 @@ struct harness_script {
   std::vector<prompt_request> prompts;
   size_t made = 0;
   size_t alive = 0;
+  /// The last one.
+  harness_actor self;
   /// Prompts that were told to end, however often.
   size_t aborts = 0;
   size_t disposed = 0;
   std::vector<live_input> offered;
-  /// Answer to an offer; without one it waits for the end of the harness.
-  std::optional<live_input_result> offer_answer;
+  contracts::live_input_offer offer_answer;
+  /// What becomes of an offer; without one it waits for the end of the harness.
+  std::optional<contracts::live_input_settlement> settlement;
+  std::vector<contracts::cancel_reason> reasons;
   /// The prompt is answered behind the offer.
   bool answers_after_offer = false;
 };
@@ -136,7 +140,6 @@ struct scripted_harness_state {
   std::shared_ptr<harness_script> script;
   harness_args args;
   kit::promise_guard<prompt_outcome> open;
-  kit::promise_guard<live_input_result> offers;
   bool deaf = false;
   bool working = false;
   static inline const char* name = "scripted_harness";
@@ -151,6 +154,7 @@ struct scripted_harness_state {
     script = std::move(shared);
     args = std::move(with);
     ++script->alive;
+    script->self = self;
   }
 
   harness_actor::behavior_type make_behavior() {
@@ -158,8 +162,12 @@ struct scripted_harness_state {
       [this](atom::prompt, const prompt_request& request) {
         return prompt(request);
       },
-      [this](atom::offer, const live_input& input) { return offer(input); },
-      [this](atom::abort) { abort(); },
+      [this](atom::offer, const live_input& input,
+             const live_input_sink_actor& sink) { return offer(input, sink); },
+      [this](atom::abort, const contracts::cancel_reason& reason) {
+        script->reasons.push_back(reason);
+        abort();
+      },
       [this](atom::dispose) {
         ++script->disposed;
         return caf::ok_atom_v;
@@ -167,14 +175,16 @@ struct scripted_harness_state {
     };
   }
 
-  caf::typed_response_promise<live_input_result>
-  offer(const live_input& input) {
+  caf::typed_response_promise<contracts::live_input_offer>
+  offer(const live_input& input, const live_input_sink_actor& sink) {
     script->offered.push_back(input);
-    auto answer = self->make_response_promise<live_input_result>();
-    if (script->offer_answer)
-      answer.deliver(*script->offer_answer);
-    else
-      offers.keep(answer);
+    auto answer = self->make_response_promise<
+      caf::typed_response_promise<contracts::live_input_offer>>();
+    answer.deliver(script->offer_answer);
+    if (script->settlement)
+      self->send(
+        sink, atom::settled_v,
+        live_input_settled{input.target_run, input.id, *script->settlement});
     if (script->answers_after_offer)
       open.deliver_all(script->outcome);
     return answer;
@@ -224,6 +234,67 @@ struct scripted_harness_state {
     open.deliver_all(outcome);
   }
 };
+
+// -- a session that offers ----------------------------------------------------
+
+struct offerer_state {
+  live_input_sink_actor::stateful_pointer<offerer_state> self;
+  static inline const char* name = "offerer";
+  explicit offerer_state(
+    live_input_sink_actor::stateful_pointer<offerer_state> me)
+    : self(me) {}
+
+  void init(std::shared_ptr<std::string> into, runner_actor target,
+            std::string run, turn_ticket ticket) {
+    told = std::move(into);
+    self
+      ->request(target, caf::infinite, atom::offer_v, std::move(run),
+                std::move(ticket), live_input_sink_actor{self})
+      .then(
+        [this](const contracts::live_input_offer& offer) {
+          say(offer.unavailable ? to_string(*offer.unavailable) : "taken");
+        },
+        [this](const caf::error&) { say("error"); });
+  }
+
+  live_input_sink_actor::behavior_type make_behavior() {
+    return {[this](atom::settled, const live_input_settled& what) {
+      auto word = to_string(what.settlement.outcome);
+      if (what.settlement.outcome == contracts::live_input_outcome::requeue)
+        word += " " + to_string(what.settlement.reason);
+      say(word);
+    }};
+  }
+
+  void say(const std::string& word) {
+    *told += (told->empty() ? "" : ", ") + word;
+  }
+
+  std::shared_ptr<std::string> told;
+};
+
+/// What jobs know of turns that go on.
+struct source_state {
+  continuation_source_actor::stateful_pointer<source_state> self;
+  static inline const char* name = "source";
+  explicit source_state(
+    continuation_source_actor::stateful_pointer<source_state> me)
+    : self(me) {}
+  void init(std::shared_ptr<job_continuation> shared) {
+    known = std::move(shared);
+  }
+  continuation_source_actor::behavior_type make_behavior() {
+    return {[this](atom::load, const std::string&) { return *known; }};
+  }
+  std::shared_ptr<job_continuation> known;
+};
+
+contracts::live_input_settlement
+settled_as(contracts::live_input_outcome outcome) {
+  contracts::live_input_settlement result;
+  result.outcome = outcome;
+  return result;
+}
 
 // -- tools, metrics -----------------------------------------------------------
 
@@ -314,6 +385,8 @@ public:
         sys, script, args);
     };
     deps.responders = runner::make_responder_factory();
+    deps.jobs = kit::spawn_stateful<continuation_source_actor, source_state>(
+      *system, continuation);
     place = make_office(deps.ws, {platform_id::console, "local"});
     subject = runner::spawn_runner(
       *system, deps,
@@ -365,25 +438,18 @@ public:
   }
 
   void abort() {
-    self->send<caf::message_priority::high>(subject, atom::abort_v);
+    self->send<caf::message_priority::high>(
+      subject, atom::abort_v,
+      contracts::cancel_reason{"The user cancelled.", caf::none});
     settle();
   }
 
-  /// Offers a message; its settlement as words, once it is known.
-  std::shared_ptr<std::string> offer(turn_ticket ticket) {
+  /// Offers a message; what it is told, as words.
+  std::shared_ptr<std::string> offer(turn_ticket ticket,
+                                     std::string run = "run-m1") {
     auto result = std::make_shared<std::string>();
-    system->spawn(
-      [this, result, ticket](caf::event_based_actor* me, int) -> caf::behavior {
-        me->request(subject, caf::infinite, atom::offer_v, ticket)
-          .then(
-            [result](const live_input_result& value) {
-              *result = to_string(value.state) + " " + value.reason;
-            },
-            [result](const caf::error&) { *result = "error"; });
-        return {[](int) {
-        }};
-      },
-      0);
+    sinks.push_back(kit::spawn_stateful<live_input_sink_actor, offerer_state>(
+      *system, result, subject, std::move(run), std::move(ticket)));
     return result;
   }
 
@@ -420,6 +486,11 @@ public:
   test::scripted_executor executor;
   office place;
   transport_actor transport;
+  /// What the turn of a wake goes on from.
+  std::shared_ptr<job_continuation> continuation =
+    std::make_shared<job_continuation>();
+  /// Whoever offers messages to the subject.
+  std::vector<live_input_sink_actor> sinks;
   turn_owner_actor owner;
   settings_actor settings_handle;
   metrics_actor metrics_handle;
@@ -668,7 +739,9 @@ TEST_CASE_FIXTURE(runner_world, "given a prompt that is still on its way to "
   while (harness->made == 0)
     REQUIRE(scheduler.try_run_once());
   REQUIRE(harness->prompts.empty());
-  self->send<caf::message_priority::high>(subject, atom::abort_v);
+  self->send<caf::message_priority::high>(
+    subject, atom::abort_v,
+    contracts::cancel_reason{"The user cancelled.", caf::none});
   scheduler.prioritize(subject);
   settle();
   REQUIRE(done->done);
@@ -811,14 +884,14 @@ TEST_CASE_FIXTURE(runner_world, "a transport that is gone costs no answer") {
 TEST_CASE_FIXTURE(runner_world, "a message that the run has read is covered by "
                                 "its answer") {
   harness->moods = {harness_mood::waits};
-  harness->offer_answer = {live_input_state::applied, {}, "run-m1"};
+  harness->settlement = settled_as(contracts::live_input_outcome::applied);
   harness->answers_after_offer = true;
   auto done = run(make_ticket("m1"));
   auto ticket = make_ticket("m2", "and blue");
   ticket.event.sent_ms = 0;
   auto told = offer(ticket);
   settle();
-  CHECK(*told == "applied ");
+  CHECK(*told == "taken, applied");
   CHECK(done->result.produced);
   REQUIRE(harness->offered.size() == 1);
   const auto& input = harness->offered[0];
@@ -837,12 +910,12 @@ TEST_CASE_FIXTURE(runner_world, "a message that the run has read is covered by "
 TEST_CASE_FIXTURE(runner_world, "a message that the run gave back is not "
                                 "covered") {
   harness->moods = {harness_mood::waits};
-  harness->offer_answer = {live_input_state::requeue, "closed", {}};
+  harness->settlement = settled_as(contracts::live_input_outcome::requeue);
   harness->answers_after_offer = true;
   run(make_ticket("m1"));
   auto told = offer(make_ticket("m2"));
   settle();
-  CHECK(*told == "requeue closed");
+  CHECK(*told == "taken, requeue closed");
   REQUIRE(ledger->produced.size() == 1);
   CHECK(ledger->produced[0].covers.empty());
 }
@@ -850,7 +923,7 @@ TEST_CASE_FIXTURE(runner_world, "a message that the run gave back is not "
 TEST_CASE_FIXTURE(runner_world, "without a run nothing is taken") {
   auto told = offer(make_ticket("m2"));
   settle();
-  CHECK(*told == "unavailable inactive");
+  CHECK(*told == "inactive");
   CHECK(harness->made == 0);
 }
 
@@ -858,12 +931,12 @@ TEST_CASE_FIXTURE(runner_world,
                   "a message that comes while the run is prepared "
                   "waits for the harness") {
   harness->moods = {harness_mood::waits};
-  harness->offer_answer = {live_input_state::applied, {}, "run-m1"};
+  harness->settlement = settled_as(contracts::live_input_outcome::applied);
   harness->answers_after_offer = true;
   ask_run(make_ticket("m1"));
   auto told = offer(make_ticket("m2"));
   settle();
-  CHECK(*told == "applied ");
+  CHECK(*told == "taken, applied");
   REQUIRE(ledger->produced.size() == 1);
   CHECK(ledger->produced[0].covers == lines{"m2"});
 }
@@ -876,7 +949,7 @@ TEST_CASE_FIXTURE(runner_world,
     ask_run(make_ticket("m1"));
     auto told = offer(make_ticket("m2"));
     settle();
-    CHECK(*told == "requeue failed");
+    CHECK(*told == "taken, requeue failed");
     CHECK(ledger->produced[0].covers.empty());
   }
   SUBCASE("it is stopped") {
@@ -884,9 +957,9 @@ TEST_CASE_FIXTURE(runner_world,
     ask_run(make_ticket("m1"));
     auto told = offer(make_ticket("m2"));
     settle();
-    CHECK(told->empty());
+    CHECK(*told == "taken");
     abort();
-    CHECK(*told == "discarded cancelled");
+    CHECK(*told == "taken, discarded");
   }
 }
 
@@ -896,32 +969,31 @@ TEST_CASE_FIXTURE(runner_world, "a pipe is not steered") {
   run(make_ticket("m1"));
   auto told = offer(make_ticket("m2"));
   settle();
-  CHECK(*told == "unavailable unsupported");
+  CHECK(*told == "unsupported");
   CHECK(harness->offered.empty());
 }
 
-TEST_CASE_FIXTURE(runner_world, "an offer is answered when harness or runner "
-                                "die") {
+TEST_CASE_FIXTURE(runner_world, "an offer is settled when harness or run end") {
   harness->moods = {harness_mood::waits};
   run(make_ticket("m1"));
   auto told = offer(make_ticket("m2"));
   settle();
-  CHECK(told->empty());
-  SUBCASE("runner") {
-    self->send_exit(subject, caf::exit_reason::kill);
+  CHECK(*told == "taken");
+  SUBCASE("harness") {
+    self->send_exit(harness->self, caf::exit_reason::kill);
     settle();
-    CHECK(*told == "error");
+    CHECK(*told == "taken, requeue failed");
   }
   SUBCASE("stopped run") {
-    harness->offer_answer = {live_input_state::discarded, "cancelled", {}};
+    harness->settlement = settled_as(contracts::live_input_outcome::discarded);
     auto second = offer(make_ticket("m3"));
     settle();
     abort();
-    CHECK(*second == "discarded cancelled");
+    CHECK(*second == "taken, discarded");
     // A run that is being ended takes no more.
     auto third = offer(make_ticket("m4"));
     settle();
-    CHECK(*third == "unavailable inactive");
+    CHECK(*third == "inactive");
   }
 }
 
@@ -965,4 +1037,73 @@ TEST_CASE_FIXTURE(runner_world,
   CHECK(done->result.error_class == "corrupt");
   CHECK(harness->prompts.empty());
   CHECK(ledger->produced[0].covers == lines{"m2"});
+}
+
+// -- turns that go on ---------------------------------------------------------
+
+namespace {
+
+turn_ticket wake_ticket() {
+  auto ticket = make_ticket("job:pj-0000000000000001", "it is done");
+  ticket.event.origin = turn_origin::action;
+  return ticket;
+}
+
+transcript_message reply(std::string text) {
+  transcript_message result;
+  result.role = message_role::assistant;
+  result.content.push_back(text_block(std::move(text)));
+  return result;
+}
+
+} // namespace
+
+TEST_CASE_FIXTURE(runner_world, "the turn of a wake goes on where the run that "
+                                "asked has ended, without tools") {
+  contracts::continuation_turn turn;
+  turn.continuation_id = "job:pj-0000000000000001";
+  turn.origin_run_id = "run-m1";
+  turn.pinned = contracts::continuation_context{};
+  continuation->turn = turn;
+  harness->outcome.deferred = {user_message("it is done", 1), reply("4")};
+  auto done = run(wake_ticket());
+  CHECK(done->result.produced);
+  REQUIRE(harness->prompts.size() == 1);
+  REQUIRE(harness->prompts[0].continuation);
+  CHECK(*harness->prompts[0].continuation == turn);
+  CHECK(harness->prompts[0].tools.empty());
+  CHECK(harness->prompts[0].system_prompt.find("Runs a command.")
+        == std::string::npos);
+  // With the answer recorded, question and answer are part of the session.
+  CHECK(session->roles() == "user assistant");
+  CHECK(session->facts("job:pj-0000000000000001").admitted);
+}
+
+TEST_CASE_FIXTURE(runner_world, "the turn of a wake that nobody knows has no "
+                                "tools either") {
+  run(wake_ticket());
+  REQUIRE(harness->prompts[0].continuation);
+  CHECK_FALSE(harness->prompts[0].continuation->pinned);
+  CHECK(harness->prompts[0].tools.empty());
+  // A message of a person has them.
+  run(make_ticket("m2"));
+  CHECK_FALSE(harness->prompts[1].continuation);
+  CHECK(harness->prompts[1].tools.size() == 1);
+}
+
+TEST_CASE_FIXTURE(runner_world, "a wake that the disk does not take is no "
+                                "answer") {
+  harness->moods = {harness_mood::fails};
+  harness->failure = make_failure(errc::disk, "full");
+  auto done = run(wake_ticket());
+  CHECK(done->failure == errc::disk);
+  CHECK(ledger->produced.empty());
+}
+
+TEST_CASE_FIXTURE(runner_world, "an abort says why, down to the harness") {
+  harness->moods = {harness_mood::waits};
+  run(make_ticket("m1"));
+  abort();
+  REQUIRE_FALSE(harness->reasons.empty());
+  CHECK(harness->reasons[0].message == "The user cancelled.");
 }

@@ -343,6 +343,22 @@ TEST_CASE("the process limit is there only where the kernel counts") {
   CHECK(limits_line(config) == "process limit: none; memory, cpu: none");
 }
 
+TEST_CASE("no limit is higher than the node's own") {
+  auto config = merged_host();
+  config.limit_processes = true;
+  config.open_files = 1024;
+  config.written_file_bytes = 1u << 20;
+  config.processes = 100;
+  auto argv = spec_of(config, office_args(), command("true")).argv;
+  CHECK(words(argv.begin() + 1, argv.begin() + 5)
+        == words{"--nofile=1024", "--fsize=1048576", "--core=0",
+                 "--nproc=100"});
+  CHECK(limits_line(config)
+        == "process limit: shared; memory, cpu: none; open files: only 1024, "
+           "the node's own limit; bytes of a file: only 1048576, the node's "
+           "own limit; processes: only 100, the node's own limit");
+}
+
 TEST_CASE("descriptors: arguments, status, filter, then every source") {
   auto config = merged_host();
   config.extra_env = {{"TOKEN", "hunter2", true}};

@@ -84,6 +84,11 @@ TEST_CASE("a failed probe names its cause and the ways out") {
      "cannot start /usr/bin/prlimit: No such file or directory",
      {"", "", ""},
      "install util-linux"},
+    {"a lower limit of the node",
+     "prlimit: failed to set the NOFILE resource limit: Operation not "
+     "permitted",
+     {"", "", ""},
+     "LimitNOFILE"},
     {"unknown", "bwrap: surprise", {"", "", ""}, "surprise"},
   };
   for (const auto& each : rows) {

@@ -128,6 +128,18 @@ TEST_CASE("a kill is told as timeout or abort, whatever the exit says") {
   CHECK(aborted.sentence == "part\n\nwarn\n\nCommand aborted");
 }
 
+TEST_CASE("what a killed command printed can be a result of its own") {
+  auto result = finished("part\n", "warn\n", 0, started);
+  result.exit.err_dropped = 3;
+  auto kept = kept_result(kill_cause::timeout, result);
+  CHECK(kept.ending == exec_ending::timed_out);
+  CHECK(kept.out == "part\n");
+  CHECK(kept.err == "warn\n");
+  CHECK_FALSE(kept.out_truncated);
+  CHECK(kept.err_truncated);
+  CHECK(kept_result(kill_cause::aborted, result).ending == exec_ending::aborted);
+}
+
 TEST_CASE("without an exit code the sandbox itself failed") {
   struct row {
     std::string name;

@@ -26,6 +26,9 @@ struct effect_word {
       result += "+" + event.message_id;
     return result;
   }
+  std::string operator()(const effect::record_covered& x) {
+    return "cover " + x.fact.message_id + " " + x.fact.run;
+  }
   std::string operator()(const effect::drop_output& x) {
     return "drop " + x.run;
   }
@@ -55,10 +58,22 @@ run_result answered() {
   return result;
 }
 
-const live_input_result applied{live_input_state::applied, {}, "r"};
-const live_input_result closed{live_input_state::requeue, "closed", {}};
-const live_input_result cancelled{live_input_state::discarded, "cancelled", {}};
-const live_input_result inactive{live_input_state::unavailable, "inactive", {}};
+/// What a run says about a message: to the offer, and then.
+struct offer_story {
+  contracts::live_input_offer offer;
+  contracts::live_input_settlement settlement;
+};
+
+offer_story settled_as(contracts::live_input_outcome outcome) {
+  offer_story result;
+  result.settlement.outcome = outcome;
+  return result;
+}
+
+const auto applied = settled_as(contracts::live_input_outcome::applied);
+const auto closed = settled_as(contracts::live_input_outcome::requeue);
+const auto cancelled = settled_as(contracts::live_input_outcome::discarded);
+const offer_story inactive{{contracts::live_input_refusal::inactive}, {}};
 
 /// One lane with rules; run ids are r-<message>.
 class lane {
@@ -96,9 +111,12 @@ public:
     return told(core.start_recorded("r-" + id));
   }
 
-  std::string settles(const std::string& id, const live_input_result& result,
+  std::string settles(const std::string& id, const offer_story& story,
                       const std::string& run = "r-m1") {
-    return told(core.input_settled(run, id, result));
+    auto words = told(core.input_answered(run, id, story.offer));
+    return story.offer.unavailable
+             ? words
+             : words + told(core.input_settled({run, id, story.settlement}));
   }
 
   std::string ends(const std::string& run = "r-m1",
@@ -142,7 +160,8 @@ TEST_CASE("a steered message keeps its place until the answer covers it") {
   CHECK(at.says("m2") == "offer m2 r-m1");
   CHECK(at.says("m3") == "offer m3 r-m1");
   CHECK(at.waiting() == 2);
-  CHECK(at.settles("m2", applied).empty());
+  // From here on the ledger knows that it is part of the turn.
+  CHECK(at.settles("m2", applied) == "cover m2 r-m1");
   CHECK(at.waiting() == 1);
   CHECK(at.settles("m3", closed).empty());
   // m3 runs in its place, m2 is done.
@@ -185,17 +204,18 @@ TEST_CASE("only plain text steers, and not that of a schedule") {
 TEST_CASE("what became of an offer decides about the message") {
   struct row {
     const char* name;
-    live_input_result result;
+    offer_story result;
     bool produced;
     /// Effects of the end of the turn.
     std::string want;
     uint32_t waiting;
   };
   auto interrupted = std::string{"dead m1 interrupted told; drop r-m1; say "}
-                     + wording::interrupted + "; name";
+                     + wording::interrupted;
   const row rows[] = {
     {"read, answered", applied, true, "", 0},
-    {"read, no answer", applied, false, interrupted, 0},
+    {"read, no answer: it ends as the turn does", applied, false, interrupted,
+     0},
     {"too late", closed, true, "name", 0},
     {"no turn took it", inactive, true, "name", 0},
     {"ended from elsewhere", cancelled, true, "name", 0},
@@ -205,11 +225,11 @@ TEST_CASE("what became of an offer decides about the message") {
     lane at{queue_mode::steer};
     at.running("m1");
     at.says("m2");
-    CHECK(at.settles("m2", row.result).empty());
+    at.settles("m2", row.result);
     run_result end;
     end.produced = row.produced;
     CHECK(at.ends("r-m1", end) == row.want);
-    CHECK(at.core.snapshot().message_id == (row.want.empty() ? "" : "m2"));
+    CHECK(at.core.snapshot().message_id == (row.want == "name" ? "m2" : ""));
     CHECK(at.waiting() == row.waiting);
   }
 }
@@ -224,16 +244,16 @@ TEST_CASE("an offer that was not answered runs in its place, once") {
   CHECK(at.settles("m2", cancelled, "r-m2").empty());
 }
 
-TEST_CASE("a runner that dies gives back what it was offered") {
+TEST_CASE("a runner that dies gives back what it has not read") {
   lane at{queue_mode::steer};
   at.running("m1");
   at.says("m2");
   at.says("m3");
   at.settles("m2", applied);
   at.core.runner_down("crash", at.now);
-  CHECK(at.waiting() == 2);
+  CHECK(at.waiting() == 1);
   CHECK(told(at.core.released()) == "name");
-  CHECK(at.core.snapshot().message_id == "m2");
+  CHECK(at.core.snapshot().message_id == "m3");
 }
 
 TEST_CASE("a stop ends the messages that its turn holds, and no other") {
@@ -247,8 +267,7 @@ TEST_CASE("a stop ends the messages that its turn holds, and no other") {
   CHECK(at.stops() == "abort; say _Stopping…_");
   CHECK(at.settles("m3", cancelled) == "dead m3 stopped told");
   CHECK(at.ends("r-m1", {})
-        == "dead m1 stopped told; drop r-m1; dead m2 stopped told; "
-           "dead m4 stopped told; name");
+        == "dead m1 stopped told; drop r-m1; dead m4 stopped told; name");
   CHECK(at.core.snapshot().message_id == "m5");
 }
 
@@ -271,7 +290,7 @@ TEST_CASE("a held message that is stopped by name is closed in its place") {
   CHECK(at.ends().empty());
 }
 
-TEST_CASE("/new gives every held message to the fresh session") {
+TEST_CASE("/new gives what nobody has read to the fresh session") {
   lane at{queue_mode::steer};
   at.running("m1");
   at.says("m2");
@@ -280,10 +299,10 @@ TEST_CASE("/new gives every held message to the fresh session") {
   at.core.reset();
   CHECK(at.settles("m3", cancelled).empty());
   CHECK(at.ends("r-m1", {}) == "dead m1 stopped told; drop r-m1");
-  CHECK(at.waiting() == 2);
+  CHECK(at.waiting() == 1);
   at.core.released();
   CHECK(told(at.core.store_reset()) == "name");
-  CHECK(at.core.snapshot().message_id == "m2");
+  CHECK(at.core.snapshot().message_id == "m3");
 }
 
 TEST_CASE("a shutdown leaves every held message to the next start") {
@@ -295,7 +314,7 @@ TEST_CASE("a shutdown leaves every held message to the next start") {
   CHECK(told(at.core.drain(drain_phase::abort)) == "abort");
   CHECK(at.settles("m3", cancelled).empty());
   CHECK(at.ends("r-m1", {}).empty());
-  CHECK(at.waiting() == 2);
+  CHECK(at.waiting() == 1);
   CHECK(at.core.holds(drain_phase::abort));
 }
 
@@ -319,8 +338,8 @@ TEST_CASE("a message that came before the turn was recorded has its own") {
   at.materialising("m1");
   CHECK(at.says("m2").empty());
   at.core.start_recorded("r-m1");
-  CHECK(at.says("m3") == "offer m3 r-m1");
-  at.settles("m3", applied);
+  // Nothing overtakes it.
+  CHECK(at.says("m3").empty());
   CHECK(at.ends() == "name");
   CHECK(at.core.snapshot().message_id == "m2");
 }
@@ -348,11 +367,28 @@ TEST_CASE("what waits becomes one turn, in its order") {
   CHECK(at.says("m4").empty());
   CHECK(at.says("m5").empty());
   CHECK(at.ends() == "name");
-  CHECK(at.goes_on("m2") == "run r-m2+m4+m5");
-  CHECK(at.waiting() == 1);
-  CHECK(at.core.ticket(make_ticket("m4"), at.now).empty());
+  // Nothing overtakes the file.
+  CHECK(at.goes_on("m2") == "run r-m2");
+  CHECK(at.waiting() == 3);
   CHECK(at.ends("r-m2") == "name");
-  CHECK(at.core.snapshot().message_id == "m3");
+  CHECK(at.goes_on("m3") == "run r-m3");
+  CHECK(at.ends("r-m3") == "name");
+  CHECK(at.goes_on("m4") == "cover m5 r-m4; run r-m4+m5");
+  CHECK(at.core.ticket(make_ticket("m5"), at.now).empty());
+}
+
+TEST_CASE("what cannot be steered is not overtaken by what can") {
+  lane at{queue_mode::steer};
+  at.running("m1");
+  CHECK(at.says("m2") == "offer m2 r-m1");
+  CHECK(at.says(with_file("m3")).empty());
+  CHECK(at.says("m4").empty());
+  CHECK(at.says("m5", std::string(9000, 'x')).empty());
+  CHECK(at.says("m6").empty());
+  // The host's own news are no part of that order.
+  auto wake = make_ticket("job:1", "it is done");
+  wake.event.origin = turn_origin::action;
+  CHECK(at.says(wake) == "offer job:1 r-m1");
 }
 
 TEST_CASE("a collected turn by its end") {
@@ -370,18 +406,18 @@ TEST_CASE("a collected turn by its end") {
        at.stops();
        return at.core.settled("r-m2", {}, 1);
      },
-     "dead m3 stopped told; dead m2 stopped told; drop r-m2", 0},
-    {"no answer: the others are not lost",
+     "dead m2 stopped told; drop r-m2", 0},
+    {"no answer",
      [](lane& at) { return at.core.settled("r-m2", {}, 1); },
      std::string{"dead m2 interrupted told; drop r-m2; say "}
-       + wording::interrupted + "; name",
+       + wording::interrupted,
      0},
     {"shutdown",
      [](lane& at) {
        at.core.drain(drain_phase::abort);
        return at.core.settled("r-m2", {}, 1);
      },
-     "", 1},
+     "", 0},
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
@@ -390,7 +426,7 @@ TEST_CASE("a collected turn by its end") {
     at.says("m2");
     at.says("m3");
     at.ends();
-    CHECK(at.goes_on("m2") == "run r-m2+m3");
+    CHECK(at.goes_on("m2") == "cover m3 r-m2; run r-m2+m3");
     CHECK(told(row.end(at)) == row.want);
     CHECK(at.waiting() == row.waiting);
   }
@@ -448,7 +484,7 @@ TEST_CASE("a queue that runs over collects when the settings say so") {
   CHECK(told(at.core.ticket(with_file("m5"), at.now))
         == std::string{"dead m5 refused told; say "} + wording::refused);
   CHECK(at.ends() == "name");
-  CHECK(at.goes_on("m2") == "run r-m2+m3+m4");
+  CHECK(at.goes_on("m2") == "cover m3 r-m2; cover m4 r-m2; run r-m2+m3+m4");
   // Afterwards it is one turn for each again.
   at.says("m6");
   at.says("m7");
@@ -510,8 +546,7 @@ TEST_CASE("a schedule interrupts nobody") {
   CHECK(at.state() == "running");
 }
 
-TEST_CASE("what a superseded turn has collected is superseded, what it has "
-          "read is not lost") {
+TEST_CASE("what a superseded turn has collected or read ends with it") {
   lane at{queue_mode::collect};
   at.running("m1");
   at.says("m2");
@@ -524,8 +559,8 @@ TEST_CASE("what a superseded turn has collected is superseded, what it has "
   at.rules.mode = queue_mode::interrupt;
   CHECK(at.says("m5") == "abort");
   CHECK(at.ends("r-m2", {})
-        == "dead m3 superseded; dead m2 superseded; drop r-m2; name");
-  CHECK(at.core.snapshot().message_id == "m4");
+        == "dead m2 superseded; drop r-m2; name");
+  CHECK(at.core.snapshot().message_id == "m5");
 }
 
 // -- reject -------------------------------------------------------------------
@@ -541,4 +576,95 @@ TEST_CASE("a busy lane refuses when the settings say so") {
   at.goes_on("event:e@1");
   at.ends("r-event:e@1");
   CHECK(told(at.core.ticket(make_ticket("m4"), at.now)) == "name");
+}
+
+// -- the host's own messages --------------------------------------------------
+
+turn_ticket wake_of(const std::string& id) {
+  auto result = make_ticket(id, "it is done");
+  result.event.origin = turn_origin::action;
+  return result;
+}
+
+TEST_CASE("a wake is offered to the running turn whatever the mode") {
+  for (auto mode : {queue_mode::follow_up, queue_mode::steer,
+                    queue_mode::collect, queue_mode::interrupt,
+                    queue_mode::reject}) {
+    lane at{mode};
+    at.running("m1");
+    CHECK(at.says(wake_of("job:1")) == "offer job:1 r-m1");
+    CHECK(at.state() == "running");
+    CHECK(at.settles("job:1", closed).empty());
+    // It holds its place.
+    CHECK(at.ends() == "name");
+    CHECK(at.core.snapshot().message_id == "job:1");
+  }
+}
+
+TEST_CASE("a message may ask to be offered whatever the mode") {
+  lane at{queue_mode::follow_up};
+  at.running("m1");
+  auto ticket = make_ticket("m2");
+  ticket.offer = true;
+  CHECK(at.says(ticket) == "offer m2 r-m1");
+  CHECK(at.says("m3").empty());
+}
+
+TEST_CASE("a full queue refuses no wake") {
+  lane at{queue_mode::follow_up, queue_overflow::refuse, 1};
+  at.core.rules_known(at.rules, at.now);
+  at.running("m1");
+  at.says("m2");
+  CHECK(at.says(wake_of("job:1")) == "offer job:1 r-m1");
+  CHECK(at.waiting() == 2);
+  CHECK(told(at.core.ticket(make_ticket("m3"), at.now))
+        == std::string{"dead m3 refused told; say "} + wording::refused);
+}
+
+TEST_CASE("the first messages that wait are judged by the rules in force") {
+  lane at{queue_mode::follow_up, queue_overflow::refuse, 1};
+  at.running("m1");
+  // The settings have not answered yet.
+  CHECK(told(at.core.ticket(make_ticket("m2"), at.now)) == "rules");
+  CHECK(told(at.core.ticket(make_ticket("m3"), at.now)) == "rules");
+  CHECK(told(at.core.rules_known(at.rules, at.now))
+        == std::string{"dead m3 refused told; say "} + wording::refused);
+  CHECK(at.waiting() == 1);
+}
+
+TEST_CASE("a stop says who wanted it, all the way down") {
+  lane at{queue_mode::follow_up};
+  at.running("m1");
+  contracts::cancel_reason reason{"The operator cancelled.", caf::none};
+  for (const auto& item :
+       at.core.stop({"local", "", json_text{}, reason}))
+    if (const auto* abort = std::get_if<effect::abort_run>(&item))
+      CHECK(abort->reason == reason);
+  for (const auto& item : at.core.settled("r-m1", {}, 1))
+    if (const auto* dead = std::get_if<effect::record_dead>(&item)) {
+      REQUIRE(dead->fact.cancelled);
+      CHECK(*dead->fact.cancelled == reason);
+    }
+  // Without a reason it was the user of this platform.
+  lane other{queue_mode::follow_up};
+  other.running("m1");
+  other.stops();
+  for (const auto& item : other.core.settled("r-m1", {}, 1))
+    if (const auto* dead = std::get_if<effect::record_dead>(&item)) {
+      REQUIRE(dead->fact.cancelled);
+      CHECK(contracts::is_channel_user_cancel(*dead->fact.cancelled));
+      CHECK(*dead->fact.cancelled->channel == "console");
+    }
+}
+
+TEST_CASE("a wake that the disk did not take waits for it") {
+  lane at{queue_mode::follow_up};
+  at.core.ticket(wake_of("job:1"), at.now);
+  at.core.run_named("r-job:1");
+  at.core.start_recorded("r-job:1");
+  CHECK(told(at.core.run_failed("r-job:1", errc::disk, "full", at.now)).empty());
+  CHECK(at.state() == "materialising");
+  CHECK(told(at.core.retry_due()) == "name");
+  CHECK(at.goes_on("again") == "run r-again");
+  CHECK(at.core.snapshot().message_id == "job:1");
 }

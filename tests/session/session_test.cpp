@@ -42,21 +42,20 @@ struct runner_script {
   size_t alive = 0;
   /// Messages that were offered to a run; answered by `settle_offer`.
   std::vector<std::string> offered;
-  std::function<void(const live_input_result&)> settle_offer;
+  std::function<void(contracts::live_input_outcome)> settle_offer;
+  /// Why the last one was.
+  contracts::cancel_reason abort_reason;
 };
 
 using script_ptr = std::shared_ptr<runner_script>;
 
-/// The story tells it what became of an offer.
-using scripted_runner =
-  runner_actor::extend<caf::reacts_to<atom::tick, live_input_result>>;
+using scripted_runner = runner_actor;
 
 struct scripted_runner_state {
   using run_promise = caf::typed_response_promise<run_result>;
   scripted_runner::stateful_pointer<scripted_runner_state> self;
   script_ptr script;
   kit::promise_guard<run_result> open;
-  kit::promise_guard<live_input_result> offers;
   bool deaf = false;
   bool working = false;
   static inline const char* name = "scripted_runner";
@@ -74,12 +73,15 @@ struct scripted_runner_state {
 
   scripted_runner::behavior_type make_behavior() {
     return {
-      [this](atom::tick, const live_input_result& result) {
-        offers.deliver_all(result);
-      },
       [this](atom::run, const run_request& request) { return run(request); },
-      [this](atom::offer, const turn_ticket& ticket) { return offer(ticket); },
-      [this](atom::abort) { abort(); },
+      [this](atom::offer, const std::string& run, const turn_ticket& ticket,
+             const live_input_sink_actor& sink) {
+        return offer(run, ticket, sink);
+      },
+      [this](atom::abort, const contracts::cancel_reason& reason) {
+        script->abort_reason = reason;
+        abort();
+      },
       [this](atom::dispose) {
         ++script->disposed;
         return caf::ok_atom_v;
@@ -87,15 +89,19 @@ struct scripted_runner_state {
     };
   }
 
-  caf::typed_response_promise<live_input_result>
-  offer(const turn_ticket& ticket) {
-    auto answer = self->make_response_promise<live_input_result>();
-    offers.keep(answer);
-    script->offered.push_back(ticket.event.message_id);
-    script->settle_offer = [this](const live_input_result& result) {
-      caf::anon_send(scripted_runner{self}, atom::tick_v, result);
+  contracts::live_input_offer offer(const std::string& run,
+                                    const turn_ticket& ticket,
+                                    const live_input_sink_actor& sink) {
+    auto id = ticket.event.message_id;
+    script->offered.push_back(id);
+    script->settle_offer = [run, id,
+                            sink](contracts::live_input_outcome outcome) {
+      contracts::live_input_settlement settlement;
+      settlement.outcome = outcome;
+      caf::anon_send(sink, atom::settled_v,
+                     live_input_settled{run, id, settlement});
     };
-    return answer;
+    return {};
   }
 
   run_promise run(const run_request& request) {
@@ -569,23 +575,25 @@ TEST_CASE_FIXTURE(session_world, "given steering, when a message comes, then "
                                  "that moment count") {
   runner->moods = {run_mood::waits};
   say("m1");
-  say("m2");
-  CHECK(runner->offered.empty());
   (*rules)->mode = queue_mode::steer;
   say("m3");
   CHECK(runner->offered == lines{"m3"});
-  runner->settle_offer({live_input_state::applied, {}, "r"});
+  runner->settle_offer(contracts::live_input_outcome::applied);
   settle();
   // Nobody can say what the rules are: the last ones hold.
   rules->reset();
   say("m4");
   CHECK(runner->offered == lines{"m3", "m4"});
-  runner->settle_offer({live_input_state::requeue, "closed", {}});
+  runner->settle_offer(contracts::live_input_outcome::requeue);
   settle();
   stop();
-  // m3 belonged to the turn that was stopped.
-  CHECK(deaths() == "m1 stopped told;m3 stopped told;");
-  CHECK(runner->runs == lines{"m1", "m2", "m4"});
+  // m3 belonged to the turn that was stopped: the ledger ends it with that.
+  CHECK(deaths() == "m1 stopped told;");
+  REQUIRE(ledger->started.size() > 1);
+  CHECK(ledger->started[1].message_id == "m3");
+  CHECK(ledger->started[1].run == ledger->started[0].run);
+  CHECK(runner->runs == lines{"m1", "m4"});
+  CHECK(contracts::is_channel_user_cancel(runner->abort_reason));
 }
 
 TEST_CASE_FIXTURE(session_world, "given a held message, when the session "
@@ -638,6 +646,7 @@ TEST_CASE_FIXTURE(session_world, "given collecting, when the turn ends, then "
   say("m3");
   stop();
   CHECK(runner->runs == lines{"m1", "m2"});
-  CHECK(ledger->started.size() == 2);
+  // The turn, and the one that it takes along.
+  CHECK(ledger->started.size() == 3);
   CHECK(state() == "idle");
 }

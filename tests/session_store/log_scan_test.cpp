@@ -105,7 +105,7 @@ TEST_CASE("what is gathered from the end is what the whole log says") {
     auto whole = read_log(chat.text(), "log.jsonl");
     scan_wish wish;
     wish.now_ms = noon;
-    wish.current_within = chat.text().size();
+    wish.later_within = chat.text().size();
     wish.reach.recent_days = 1 + chat.dice(40);
     wish.reach.max_messages = chat.dice(12);
     wish.reach.thread_seed = chat.dice(6);
@@ -213,6 +213,37 @@ TEST_CASE("a log is read as far back as it matters") {
     // Only what matters is kept.
     CHECK(scan.result().entries.size() <= 20);
   }
+}
+
+TEST_CASE("the current message is looked for in the whole log") {
+  busy_chat chat{7, 2000};
+  auto whole = read_log(chat.text(), "log.jsonl");
+  scan_wish wish;
+  wish.now_ms = noon;
+  wish.reach = {365, 20, 5};
+  wish.later_within = 20'000;
+  for (auto current : {"m3", "m500", "m1995", "nowhere"})
+    for (auto why : {scan_wish::purpose::bootstrap, scan_wish::purpose::reset}) {
+      CAPTURE(current);
+      wish.why = why;
+      wish.scope.current_message_id = current;
+      size_t read = 0;
+      auto scan = scanned(chat.text(), wish, 2000, &read);
+      auto found = scan.result();
+      if (why == scan_wish::purpose::reset)
+        CHECK(reset_marker(found, wish.scope, noon)
+              == reset_marker(whole, wish.scope, noon));
+      else
+        CHECK(printed(plan_bootstrap(found, wish.scope, wish.reach,
+                                     clock_at_noon))
+              == printed(
+                plan_bootstrap(whole, wish.scope, wish.reach, clock_at_noon)));
+      // Nothing is kept of what follows a message from long ago.
+      auto far = current == std::string{"m3"} || current == std::string{"m500"};
+      CHECK(scan.lacks_later() == far);
+      CHECK(found.entries.size() <= 45);
+      CHECK((read < 40'000) == (current == std::string{"m1995"}));
+    }
 }
 
 TEST_CASE("warnings name the byte at which a line begins") {

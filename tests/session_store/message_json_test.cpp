@@ -14,7 +14,7 @@ content_block call_block(const char* arguments) {
   block.kind = block_kind::tool_call;
   block.id = "call_1";
   block.name = "bash";
-  block.arguments.text = arguments;
+  block.arguments = json_text{arguments};
   return block;
 }
 
@@ -73,7 +73,7 @@ std::vector<transcript_message> one_of_each() {
   result.tool_call_id = "call_1";
   result.tool_name = "bash";
   result.content.push_back(text_block("out"));
-  result.details.text = R"({"code":0,"list":[1,2]})";
+  result.details = json_text{R"({"code":0,"list":[1,2]})"};
   result.is_error = true;
   result.timestamp_ms = 3;
   all.push_back(result);
@@ -216,13 +216,13 @@ TEST_CASE("nothing that is put into a message can break its line") {
   CHECK(text.find('\n') == std::string::npos);
   auto parsed = read_message(text);
   REQUIRE(parsed);
-  CHECK(parsed->content[0].arguments.text == R"({"a":1})");
+  CHECK(parsed->content[0].arguments->text == R"({"a":1})");
   for (size_t i = 1; i < 4; ++i)
-    CHECK(parsed->content[i].arguments.text == "{}");
+    CHECK(parsed->content[i].arguments->text == "{}");
   transcript_message result;
   result.role = message_role::tool_result;
-  result.details.text = "not\njson";
+  result.details = json_text{"not\njson"};
   parsed = read_message(print_message(result));
   REQUIRE(parsed);
-  CHECK(parsed->details.text == R"("not\njson")");
+  CHECK(parsed->details->text == R"("not\njson")");
 }

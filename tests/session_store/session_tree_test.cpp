@@ -367,7 +367,7 @@ TEST_CASE("every kind of entry can be written and read back") {
   note.custom_type = "note";
   note.message.role = message_role::custom;
   note.message.content.push_back(text_block("read me"));
-  note.message.details.text = R"({"n":1})";
+  note.message.details = json_text{R"({"n":1})"};
   append_to(
     tree,
     {make(entry_kind::model_change, R"({"provider":"p","modelId":"m"})"),
@@ -385,7 +385,7 @@ TEST_CASE("every kind of entry can be written and read back") {
   CHECK(again.labels().at("u1") == "first");
   CHECK(again.name() == "talk");
   CHECK(said(context).back() == "custom:read me");
-  CHECK(context.messages.back().details.text == R"({"n":1})");
+  CHECK(context.messages.back().details->text == R"({"n":1})");
   CHECK(said(context).at(3) == "branchSummary:B");
 }
 

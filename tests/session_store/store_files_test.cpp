@@ -1,3 +1,4 @@
+#include "actors/kit/spawn_stateful.hpp"
 #include "actors/session/store_core.hpp"
 #include "tests/session_store/store_world.hpp"
 #include "tests/session_store/tree_support.hpp"
@@ -27,6 +28,32 @@ std::string header_text(const char* id, const char* time,
   return std::string{R"({"type":"session","version":3,"id":")"} + id
          + R"(","timestamp":")" + time + R"(","cwd":"/x")" + more + "}\n";
 }
+
+// (ensure, office_address) → office ⇒ told to the test
+// The others answer nothing of use.
+struct watched_registry_state {
+  using pointer = registry_actor::stateful_pointer<watched_registry_state>;
+  static inline const char* name = "watched_registry";
+  std::function<void(const office_address&)> told;
+
+  explicit watched_registry_state(pointer) {}
+
+  void init(std::function<void(const office_address&)> ear) {
+    told = std::move(ear);
+  }
+
+  registry_actor::behavior_type make_behavior() {
+    return {
+      [this](atom::ensure, const office_address& address) {
+        told(address);
+        return office{};
+      },
+      [](atom::list) { return office_inventory{}; },
+      [](atom::claim, const office_address&) { return caf::ok_atom_v; },
+      [](atom::status) { return status_line{}; },
+    };
+  }
+};
 
 const std::string february = "2026-02-01T00-00-00-000Z_aaaaaaaa.jsonl";
 const std::string march = "2026-03-01T00-00-00-000Z_bbbbbbbb.jsonl";
@@ -91,6 +118,74 @@ TEST_CASE_FIXTURE(store_world, "links are never followed to a session") {
   stdfs::create_hard_link(path("real.jsonl"), path("18.1.jsonl"));
   CHECK(open(spawn("C123:18.1")).code == errc::denied);
   CHECK(reset(spawn("C123:17.1")).code == errc::denied);
+}
+
+TEST_CASE_FIXTURE(store_world, "what stands in the place of the pointer is no "
+                               "session and in nobody's way") {
+  namespace stdfs = std::filesystem;
+  stdfs::create_directories(place.sessions_dir);
+  auto victim = disk / "victim";
+  put_file(victim, "theirs");
+  for (auto how : {"open", "reset"}) {
+    CAPTURE(how);
+    auto begin = [&] {
+      return how == std::string{"open"} ? open(spawn()) : reset(spawn());
+    };
+    stdfs::remove_all(place.sessions_dir);
+    stdfs::create_directories(place.sessions_dir);
+    stdfs::create_symlink(victim, path("current"));
+    REQUIRE(begin());
+    CHECK(get_file(victim) == "theirs");
+    CHECK(files().size() == 2);
+    CHECK(open(spawn()).value.session_id == header_of(current_text()).id);
+    stdfs::remove(path("current"));
+    stdfs::create_directory(path("current"));
+    put_file(path("current/note"), "kept");
+    REQUIRE(begin());
+    CHECK(open(spawn()).value.session_id == header_of(current_text()).id);
+    CHECK(get_file(path("archive/2026-01-01T00-00-00-000Z_current.torn/note"))
+          == "kept");
+  }
+}
+
+// The clock moves between any two of its readings.
+TEST_CASE_FIXTURE(store_world, "a file is named after the time in its header") {
+  struct restless_clock final : wall_clock {
+    mutable int64_t now = 1'767'225'600'000;
+    int64_t now_ms() const override { return now += 1000; }
+    int offset_minutes(int64_t) const override { return 0; }
+  };
+  services.wall = std::make_shared<restless_clock>();
+  auto store = spawn();
+  for (auto how : {"open", "reset"}) {
+    CAPTURE(how);
+    REQUIRE((how == std::string{"open"} ? open(store) : reset(store)));
+    auto header = header_of(current_text());
+    auto time = header.timestamp;
+    for (auto& c : time)
+      if (c == ':' || c == '.')
+        c = '-';
+    CHECK(pointer() == time + "_" + header.id.substr(0, 8) + ".jsonl");
+  }
+}
+
+TEST_CASE_FIXTURE(store_world, "a directory that was deleted is the "
+                               "registry's to make") {
+  namespace stdfs = std::filesystem;
+  size_t asked = 0;
+  auto make = [&](const office_address& address) {
+    CHECK(address == place.address);
+    CHECK_FALSE(stdfs::exists(place.dir));
+    ++asked;
+    stdfs::create_directories(place.dir);
+  };
+  services.registry =
+    kit::spawn_stateful<registry_actor, watched_registry_state>(
+      *system, std::function<void(const office_address&)>{make});
+  stdfs::remove_all(place.dir);
+  REQUIRE(open(spawn()));
+  CHECK(asked == 1);
+  CHECK(stdfs::exists(place.sessions_dir));
 }
 
 TEST_CASE_FIXTURE(store_world, "a link in the place of the office is refused") {
@@ -199,6 +294,17 @@ TEST_CASE_FIXTURE(store_world, "a parent is chosen by its header, not its "
            header_text("right", "2026-02-19T00:00:00.000Z"), false);
   put_main("2030-02-01T00-00-00-000Z_dddddddd.jsonl",
            header_text("older", "2026-02-18T00:00:00.000Z"), false);
+  open(spawn("C123:1771545600.0")); // 2026-02-20
+  CHECK(header_of(text("1771545600.0.jsonl")).parent_session_id == "right");
+}
+
+TEST_CASE_FIXTURE(store_world, "a parent may be older than many sessions") {
+  put_main("2020-02-01T00-00-00-000Z_aaaaaaaa.jsonl",
+           header_text("right", "2026-02-19T00:00:00.000Z"));
+  for (int i = 0; i < 300; ++i)
+    put_main("2026-03-01T00-00-00-000Z_" + std::to_string(10'000'000 + i)
+               + ".jsonl",
+             header_text("young", "2026-03-01T00:00:00.000Z"));
   open(spawn("C123:1771545600.0")); // 2026-02-20
   CHECK(header_of(text("1771545600.0.jsonl")).parent_session_id == "right");
 }
@@ -393,4 +499,20 @@ TEST_CASE_FIXTURE(store_world, "looking for a message writes nothing") {
   CHECK(files() == list{february, "current"});
   put_main(february, R"({"type":"session","version":4,"id":"x"})");
   CHECK(locate(store, "m1").code == errc::corrupt);
+}
+
+TEST_CASE_FIXTURE(store_world, "looking for a message ends no reset that a "
+                               "crash interrupted") {
+  std::filesystem::create_directories(place.sessions_dir + "/archive");
+  auto waiting = path("archive/17.1.jsonl.next");
+  auto fresh = header_text("fresh", "2026-01-01T00:00:00.000Z");
+  put_file(waiting, fresh);
+  auto report = locate(spawn("C123:17.1"), "m1");
+  REQUIRE(report);
+  CHECK_FALSE(report.value.recorded);
+  CHECK(files().empty());
+  CHECK(get_file(waiting) == fresh);
+  // The next open does.
+  CHECK(open(spawn("C123:17.1")).value.session_id == "fresh");
+  CHECK(files() == list{"17.1.jsonl"});
 }

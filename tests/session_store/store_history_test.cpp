@@ -130,6 +130,39 @@ TEST_CASE_FIXTURE(long_log, "what follows an old message does not enter its "
         == list{"first", "current", "behind it", "further behind"});
 }
 
+TEST_CASE_FIXTURE(long_log, "an old message is found however long the log "
+                            "went on") {
+  logged("1", "first", {}, 9 * minute);
+  logged("2", "current", {}, 8 * minute);
+  logged("3", "behind it", {}, 7 * minute);
+  noise(beyond, 6 * minute);
+  logged("4", "further behind");
+  auto store = spawn();
+  CHECK(texts(open(store, "2").value) == list{"first"});
+  // What follows is told with the next message, not lost.
+  logged("5", "next");
+  CHECK(texts(open(store, "5").value)
+        == list{"first", "current", "behind it", "further behind"});
+}
+
+TEST_CASE_FIXTURE(long_log, "what is older and logged later stays out of a "
+                            "session in use as of one that opens") {
+  auto known = [&](const session_store_actor& store) {
+    return texts(open(store).value);
+  };
+  logged("1", "first", {}, 9 * minute);
+  auto store = spawn();
+  REQUIRE(open(store));
+  logged("2", "second", {}, 5 * minute);
+  CHECK(known(store) == list{"first", "second"});
+  logged("3", "late", {}, 7 * minute);
+  CHECK(known(store) == list{"first", "second"});
+  CHECK(current_text().find(R"("lastMessageId":"3")") == std::string::npos);
+  CHECK(known(spawn()) == list{"first", "second"});
+  logged("4", "third", {}, minute);
+  CHECK(known(spawn()) == list{"first", "second", "third"});
+}
+
 TEST_CASE_FIXTURE(long_log, "an answer of ours may be where a session ends") {
   // The session begins with its last messages only; the older ones stay out
   // although the last one of all is passed over by a sync.

@@ -349,7 +349,7 @@ TEST_CASE_FIXTURE(store_world, "what appeared meanwhile is not overwritten") {
   auto foreign = header_text("foreign") + user_entry("u", "", "theirs") + "\n";
   for (auto early : {"", " \n"})
     for (auto how : {"open", "ensure", "reset"})
-      for (size_t moment = 1; moment < 12; ++moment) {
+      for (size_t moment = 1; moment < 20; ++moment) {
         CAPTURE(early);
         CAPTURE(how);
         CAPTURE(moment);
@@ -362,10 +362,12 @@ TEST_CASE_FIXTURE(store_world, "what appeared meanwhile is not overwritten") {
           kit::spawn_stateful<files_actor, foreign_hand_state>(
             *world.system, world.services.files,
             [&, count = size_t{0}](const file_job& job) mutable {
-              // Only between the last look and the write is nothing to be done.
+              // Only between the last look and the write is nothing to be done:
+              // a rename never replaces what is there.
               auto final = job.path == file && job.op != file_op::stat
-                           && job.op != file_op::read_range;
-              if (!final && job.to != file && ++count == moment) {
+                           && job.op != file_op::read_range
+                           && job.op != file_op::rename;
+              if (!final && ++count == moment) {
                 world.put_session("1.1.jsonl", foreign);
                 written = true;
               }

@@ -84,7 +84,7 @@ inline session_tree good_tree(std::string text) {
 inline std::vector<std::string> said(const session_context& context) {
   std::vector<std::string> result;
   for (const auto& message : context.messages) {
-    auto text = message.summary.empty() ? text_of(message) : message.summary;
+    auto text = message.summary.empty() ? text_of(message) : *message.summary;
     result.push_back(to_string(message.role) + ":" + text);
   }
   return result;

@@ -134,6 +134,13 @@ io_status faulty_file_system::rename(const std::string& from,
   return inner_->rename(from, to);
 }
 
+io_status faulty_file_system::rename_new(const std::string& from,
+                                         const std::string& to) {
+  if (auto error = next("rename_new"))
+    return {error};
+  return inner_->rename_new(from, to);
+}
+
 io_status faulty_file_system::rename_below(int dir, const std::string& from,
                                            const std::string& to) {
   if (auto error = next("rename_below"))

@@ -50,6 +50,7 @@ public:
   io_status lock(int fd) override;
   io_result<struct stat> stat_name(const std::string& path) override;
   io_status rename(const std::string& from, const std::string& to) override;
+  io_status rename_new(const std::string& from, const std::string& to) override;
   io_status rename_below(int dir, const std::string& from,
                          const std::string& to) override;
   io_status unlink(const std::string& path) override;

@@ -3,11 +3,16 @@
 #include "actors/io/file_place.hpp"
 #include "actors/io/io_errors.hpp"
 #include "actors/kit/spawn_stateful.hpp"
+#include "config/os/durable.hpp"
+#include "messages/codec/open_list.hpp"
 #include "messages/limits.hpp"
+#include "tests/support/test_ports.hpp"
 
 #include <caf/all.hpp>
 
 #include <fcntl.h>
+
+#include <set>
 
 namespace bureau::test {
 
@@ -16,6 +21,7 @@ namespace {
 // (append, journal_record) → offset       ⇒ append
 // (append, journal_batch) → offsets     ⇒ append_group
 // (seal, journal_root, path) → ok         ⇒ seal
+// (mark, key, unfinished)                 ⇒ mark
 // (status) → status_line                  ⇒ line
 // (stop) → ok                             ⇒ closed from now on
 struct inline_journal_state {
@@ -27,6 +33,8 @@ struct inline_journal_state {
   std::string workspace_root;
   std::shared_ptr<journal_probe> probe;
   bool closed = false;
+  std::set<std::string> marks;
+  seeded_entropy chance;
 
   explicit inline_journal_state(pointer me) : self(me) {}
 
@@ -109,6 +117,17 @@ struct inline_journal_state {
     return caf::ok_atom_v;
   }
 
+  /// As if every append were followed by a checkpoint.
+  void mark(const std::string& key, bool unfinished) {
+    if (unfinished)
+      marks.insert(key);
+    else
+      marks.erase(key);
+    os::write_private_atomically(
+      *fs, chance, state_dir + "/" + std::string{open_list_name},
+      print_open_list({marks.begin(), marks.end()}));
+  }
+
   const std::string& root_of(journal_root root) const {
     return root == journal_root::state ? state_dir : workspace_root;
   }
@@ -123,6 +142,9 @@ struct inline_journal_state {
       },
       [this](atom::seal, journal_root root, const std::string& path) {
         return seal(root, path);
+      },
+      [this](atom::mark, const std::string& key, bool unfinished) {
+        mark(key, unfinished);
       },
       [this](atom::status) {
         return status_line{"journal", probe->broken ? "degraded" : "ok",

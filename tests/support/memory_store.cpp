@@ -162,7 +162,7 @@ struct memory_store_state {
       entry.message.role = message_role::branch_summary;
       entry.message.summary = json::text_or_empty(members, "summary");
       entry.message.from_id = target == 0 ? "root" : request.target;
-      members["fromId"] = entry.message.from_id;
+      members["fromId"] = *entry.message.from_id;
       entry.fields.text = json::print(members);
       put(std::move(entry));
     }

@@ -46,6 +46,7 @@ struct scripted_executor_state {
   struct running_command {
     uint64_t promise = 0;
     exec_reply reply;
+    bool keeps_output = false;
     kit::generation_timer timer;
   };
   executor_actor::stateful_pointer<scripted_executor_state> self;
@@ -98,7 +99,7 @@ struct scripted_executor_state {
     script->commands.push_back(request);
     auto answer = self->make_response_promise<exec_result>();
     auto reply = reply_for(request);
-    if (reply.dies) {
+    if (reply.dies && reply.delay.count() == 0) {
       self->quit(caf::exit_reason::kill);
       return answer;
     }
@@ -107,6 +108,7 @@ struct scripted_executor_state {
     auto& entry = running[id];
     entry.promise = promise;
     entry.reply = std::move(reply);
+    entry.keeps_output = request.keeps_output;
     ++script->running;
     auto limit = std::chrono::milliseconds{request.timeout_ms};
     auto times_out = request.timeout_ms > 0 && !entry.reply.deaf
@@ -132,7 +134,9 @@ struct scripted_executor_state {
       return;
     --script->running;
     const auto& reply = entry.mapped().reply;
-    if (reply.failure)
+    if (reply.dies)
+      self->quit(caf::exit_reason::kill);
+    else if (reply.failure)
       execs.fail(entry.mapped().promise,
                  make_failure(*reply.failure, reply.sentence));
     else
@@ -144,6 +148,13 @@ struct scripted_executor_state {
     if (entry.empty())
       return;
     --script->running;
+    if (entry.mapped().keeps_output) {
+      auto result = entry.mapped().reply.result;
+      result.ending =
+        code == errc::timeout ? exec_ending::timed_out : exec_ending::aborted;
+      execs.deliver(entry.mapped().promise, std::move(result));
+      return;
+    }
     execs.fail(
       entry.mapped().promise,
       make_failure(code, with_output(entry.mapped().reply.result, end)));

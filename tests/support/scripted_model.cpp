@@ -39,7 +39,7 @@ std::string prompt_text(const model_request& request) {
   for (const auto& message : request.messages) {
     result += "\n" + to_string(message.role) + ": " + message.summary;
     for (const auto& block : message.content)
-      result += block.text + block.name + block.arguments.text;
+      result += block.text + block.name + block.arguments->text;
   }
   return result;
 }
@@ -116,7 +116,7 @@ private:
       auto opened = block;
       opened.arguments = json_text{};
       add({stream_kind::tool_call_start, 0, {}, std::move(opened)});
-      add_deltas(stream_kind::tool_call_delta, block.arguments.text);
+      add_deltas(stream_kind::tool_call_delta, block.arguments->text);
       if (!cut_)
         add({stream_kind::tool_call_end, 0, {}, block});
       return;

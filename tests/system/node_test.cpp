@@ -130,7 +130,10 @@ struct node_story : test::node_fixture {
     kit::spawn_stateful<service_actor, scripted_service_state>(
       *system, story, std::string{"portal"});
   adapter_service_actor adapter;
+  system::channel_link link;
   node_control_actor node;
+  /// What the configuration says of channels.
+  std::vector<system::channel_plan> channels;
   std::shared_ptr<std::vector<metric_sample>> samples =
     std::make_shared<std::vector<metric_sample>>();
 
@@ -155,12 +158,18 @@ struct node_story : test::node_fixture {
     if (with_adapter)
       plan.adapters.push_back(
         {platform_id::console,
-         [this](caf::actor_system& sys, const node_actor&) {
+         [this](caf::actor_system& sys, const node_actor&,
+                const system::channel_link& to) {
+           link = to;
            adapter =
              kit::spawn_stateful<adapter_service_actor, scripted_adapter_state>(
                sys, story);
            return adapter;
          }});
+    plan.channels = channels;
+    plan.channel_gone = [this](platform_id platform) {
+      story->lines.push_back("gone " + to_string(platform));
+    };
     plan.tell_main = [this](system::main_event event) {
       constexpr const char* words[] = {"interrupt", "terminate", "ready",
                                        "stopping", "finished"};
@@ -189,6 +198,27 @@ struct node_story : test::node_fixture {
       node, [&](const node_report& told) { result = told; },
       [](const caf::error& err) { FAIL(sentence_of(err)); }, atom::describe_v);
     return result;
+  }
+
+  contracts::channel_status channel(platform_id platform) {
+    for (const auto& item : report().channels)
+      if (item.platform == platform)
+        return item.status;
+    FAIL("no such channel");
+    return {};
+  }
+
+  void tell(channel_event what, const std::string& text = {}) {
+    channel_news news;
+    news.platform = platform_id::console;
+    news.generation = link.generation;
+    news.what = what;
+    if (what == channel_event::summary_changed)
+      news.summary = json_text{text};
+    else
+      news.reason = text;
+    self->send(link.host, atom::notice_v, news);
+    settle();
   }
 
   void shutdown_within(std::chrono::milliseconds deadline) {
@@ -407,6 +437,14 @@ TEST_CASE_FIXTURE(node_story,
   CHECK(told.degraded == std::vector{degraded_part{"web", "port taken"}});
 }
 
+TEST_CASE_FIXTURE(node_story, "a node is no better than its parts") {
+  boot();
+  CHECK(report().node.state == "ok");
+  story->journal_state = "degraded";
+  CHECK(report().node.state == "degraded");
+  CHECK_FALSE(health().ready);
+}
+
 TEST_CASE_FIXTURE(node_story, "a part that is gone does not hold a report up") {
   boot();
   self->send_exit(journal, caf::exit_reason::kill);
@@ -425,18 +463,23 @@ TEST_CASE_FIXTURE(node_story, "a node without parts has a report too") {
   CHECK(told.adapters.empty());
 }
 
-TEST_CASE_FIXTURE(node_story, "a shutdown may have a deadline of its own") {
+TEST_CASE_FIXTURE(node_story, "a shutdown may say how long turns have") {
   boot();
   story->report = {1, 1, 0, 0};
-  shutdown_within(60s);
-  advance(51s);
+  auto turns = 2s;
+  SUBCASE("a moment") {}
+  SUBCASE("longer than usual") {
+    turns = 60s;
+  }
+  shutdown_within(turns);
+  advance(turns - 1s);
   CHECK(count("offices abort") == 0);
   advance(2s);
   CHECK(count("offices abort") == 1);
   CHECK(story->lines.back() == "main finished");
 }
 
-TEST_CASE_FIXTURE(node_story, "a deadline of nothing aborts what runs") {
+TEST_CASE_FIXTURE(node_story, "no time at all aborts what runs") {
   boot();
   story->report = {1, 1, 0, 0};
   shutdown_within(0ms);
@@ -452,10 +495,81 @@ TEST_CASE_FIXTURE(node_story,
   shutdown_within(300s);
   advance(5s);
   CHECK(count("offices abort") == 0);
-  shutdown_within(9s);
+  shutdown_within(1s);
   advance(500ms);
   CHECK(count("offices abort") == 0);
   advance(1s);
   CHECK(count("offices abort") == 1);
   CHECK(story->lines.back() == "main finished");
+}
+
+// -- channels -----------------------------------------------------------------
+
+TEST_CASE_FIXTURE(node_story, "a channel that has started runs") {
+  boot();
+  auto status = channel(platform_id::console);
+  CHECK(status.state == contracts::channel_state::running);
+  CHECK(status.summary.text == "{}");
+  tell(channel_event::summary_changed, R"({"open":2})");
+  CHECK(channel(platform_id::console).summary.text == R"({"open":2})");
+}
+
+TEST_CASE_FIXTURE(node_story,
+                  "a channel without its configuration is not started") {
+  channels.push_back(
+    {platform_id::console, {}, "CONSOLE_TOKEN is not set.", {}});
+  channels.push_back({platform_id::slack, "It is not configured.", {}, {}});
+  boot();
+  CHECK(story->lines == std::vector<std::string>{"main ready"});
+  auto status = channel(platform_id::console);
+  CHECK(status.state == contracts::channel_state::waiting_for_config);
+  CHECK(status.reason == "CONSOLE_TOKEN is not set.");
+  CHECK(channel(platform_id::slack).state
+        == contracts::channel_state::disabled);
+  CHECK(report().adapters.empty());
+}
+
+TEST_CASE_FIXTURE(node_story, "a channel is degraded and recovers") {
+  boot();
+  tell(channel_event::summary_changed, R"({"open":1})");
+  tell(channel_event::degraded, "its output is closed");
+  auto status = channel(platform_id::console);
+  CHECK(status.state == contracts::channel_state::degraded);
+  CHECK(status.reason == "its output is closed");
+  CHECK(health().degraded
+        == std::vector{
+          degraded_part{"adapter/console", "its output is closed"}});
+  tell(channel_event::recovered);
+  status = channel(platform_id::console);
+  CHECK(status.state == contracts::channel_state::running);
+  CHECK(status.summary.text == R"({"open":1})");
+  CHECK(health().degraded.empty());
+}
+
+TEST_CASE_FIXTURE(node_story,
+                  "a channel that failed is dropped, and whoever answers "
+                  "through it hears of it first") {
+  boot();
+  story->lines.clear();
+  tell(channel_event::failed, "its token was revoked");
+  CHECK(story->lines
+        == std::vector<std::string>{"gone console", "adapter stop"});
+  CHECK(channel(platform_id::console).state
+        == contracts::channel_state::failed);
+  CHECK(report().adapters.empty());
+  tell(channel_event::recovered);
+  CHECK(channel(platform_id::console).state
+        == contracts::channel_state::failed);
+}
+
+TEST_CASE_FIXTURE(node_story, "news of an earlier start are ignored") {
+  boot();
+  auto before = link;
+  self->send_exit(adapter, caf::exit_reason::kill);
+  advance(1s);
+  CHECK(link.generation > before.generation);
+  std::swap(link, before);
+  tell(channel_event::failed, "late");
+  CHECK(channel(platform_id::console).state
+        == contracts::channel_state::running);
 }

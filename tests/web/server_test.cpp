@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -27,9 +28,16 @@ struct echo_state {
   explicit echo_state(portal_actor::stateful_pointer<echo_state> me)
     : self(me) {}
   portal_actor::behavior_type make_behavior() {
-    return {[](atom::h_call, const web_call& call) -> caf::result<web_reply> {
+    return {[this](atom::h_call, const web_call& call) -> caf::result<web_reply> {
       if (call.path == "/fail")
         return make_failure(errc::internal, "a secret detail");
+      if (call.path == "/never")
+        return self->make_response_promise<web_reply>();
+      if (call.path == "/large") {
+        web_reply large;
+        large.body = std::string(8u << 20, 'x');
+        return large;
+      }
       web_reply reply;
       reply.body =
         call.method + " " + call.path + "?" + call.query + "|" + call.body;
@@ -276,4 +284,40 @@ TEST_CASE_FIXTURE(server_fixture,
   server.stop();
   for (auto* open : {&idle, &busy, &late})
     CHECK(open->ends());
+}
+
+TEST_CASE_FIXTURE(server_fixture, "a large answer arrives whole") {
+  auto text = exchange(close_get("/large"));
+  CHECK(text.starts_with("HTTP/1.1 200"));
+  CHECK(text.size() > (8u << 20));
+  CHECK(text.ends_with("xxx"));
+}
+
+TEST_CASE_FIXTURE(server_fixture,
+                  "a stop waits a little for what runs, then cuts it off") {
+  client stuck{server.port()};
+  stuck.send(close_get("/never"));
+  client deaf{server.port()};
+  deaf.send(close_get("/large"));
+  // Both are with a worker now.
+  CHECK(exchange(close_get("/ok")).starts_with("HTTP/1.1 200"));
+  auto began = std::chrono::steady_clock::now();
+  server.stop();
+  auto took = std::chrono::steady_clock::now() - began;
+  // Twice the grace, and what a busy machine needs.
+  CHECK(took < std::chrono::seconds{5});
+  CHECK(took >= std::chrono::milliseconds{200});
+  CHECK(stuck.read_all().find("200 OK") == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(server_fixture,
+                  "an address that others reach needs leave, whatever its "
+                  "name") {
+  web::server_options open{"0.0.0.0", 0, 1024};
+  CHECK_THROWS_AS((web::server{system, portal, open}), std::runtime_error);
+  open.allow_non_loopback = true;
+  web::server reachable{system, portal, open};
+  CHECK(reachable.port() != 0);
+  web::server by_name{system, portal, {"localhost", 0, 1024}};
+  CHECK(by_name.port() != 0);
 }

@@ -4,6 +4,7 @@
 
 #include <caf/typed_actor.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,6 +18,12 @@ struct server_options {
   uint16_t port = 0;
   /// Longest request body in bytes.
   uint64_t max_body = 32u << 10;
+  /// Other machines may reach it. Otherwise a name that resolves to an address
+  /// of theirs is refused.
+  bool allow_non_loopback = false;
+  /// What running requests get when it stops; as much again is waited once they
+  /// have been cut off.
+  std::chrono::milliseconds grace{250};
 };
 
 /// The HTTP server of the node: sockets, workers and parsing; every request
@@ -33,8 +40,9 @@ public:
   /// The port that was bound.
   uint16_t port() const;
 
-  /// Refuses new requests, lets running ones end, joins the workers. Blocks
-  /// for at most about two seconds. Idempotent.
+  /// Refuses new requests, drops connections without one, lets running ones end
+  /// within the grace, then cuts them off, and joins the workers (agent
+  /// contracts, rule 100). Idempotent.
   void stop();
 
 private:

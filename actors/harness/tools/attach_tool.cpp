@@ -54,6 +54,7 @@ private:
   /// A running call.
   struct job {
     std::string call_id;
+    std::string run;
     std::string path;
     std::string name;
     std::string bytes;
@@ -71,6 +72,7 @@ private:
       return failed_outcome("path is empty. Name the file.");
     job entry;
     entry.call_id = request.call_id;
+    entry.run = request.run;
     entry.path = attachable_path(paths_, named);
     if (entry.path.empty())
       return failed_outcome(named
@@ -145,6 +147,7 @@ private:
     auto& entry = jobs_.at(id);
     artifact_publish request;
     request.conversation_id = conversation_;
+    request.run = entry.run;
     request.name = entry.name;
     request.media_type = media_type_of(entry.name);
     if (request.media_type == media_type_of({}))

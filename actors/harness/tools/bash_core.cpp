@@ -12,7 +12,8 @@ namespace {
 constexpr int32_t signal_base = 128;
 constexpr int32_t last_signal = 64;
 
-std::string notice_of(const truncation& shown, const std::string& spilled) {
+std::string notice_of(const truncation& shown, const std::string& spilled,
+                      bool capture_cut) {
   std::string text = "[Showing ";
   if (shown.last_line_partial) {
     text += "the last " + size_text(shown.output_bytes) + " of line "
@@ -26,7 +27,7 @@ std::string notice_of(const truncation& shown, const std::string& spilled) {
     if (shown.truncated_by == cut_by::bytes)
       text += " (" + size_text(limits::tool_output_bytes) + " limit)";
   }
-  text += ". Full output: ";
+  text += capture_cut ? ". What was kept of it: " : ". Full output: ";
   text += spilled.empty() ? "not available" : spilled;
   return text + "]";
 }
@@ -64,7 +65,7 @@ tool_outcome command_outcome(const command_view& view, const command_end& end,
   const auto& shown = view.shown;
   auto text = shown.content.empty() ? "(no output)" : shown.content;
   if (shown.truncated())
-    text += "\n\n" + notice_of(shown, spilled);
+    text += "\n\n" + notice_of(shown, spilled, end.capture_cut);
   if (end.capture_cut)
     text += "\n\n[The command printed more than "
             + size_text(limits::exec_output_bytes)

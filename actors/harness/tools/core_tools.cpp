@@ -22,6 +22,14 @@ namespace {
 
 constexpr int spill_digits = 16;
 
+/// Whether a value is a number above 0 and not above a bound.
+bool is_number_up_to(const boost::json::value& value, int64_t most) {
+  if (!value.is_number())
+    return false;
+  auto number = value.to_number<double>();
+  return number > 0 && number <= static_cast<double>(most);
+}
+
 /// Handlers:
 ///   (call, tool_invocation) → tool_outcome ⇒ call
 ///   (abort, call id)                       ⇒ abort
@@ -96,10 +104,12 @@ private:
 
   // -- steps ------------------------------------------------------------------
 
-  void begin(job_id id, const std::string& tool_name,
+  void begin(job_id id, const tool_invocation& request,
              const boost::json::object& arguments);
-  void begin_command(job_id id, const boost::json::object& arguments);
-  void begin_background(job_id id, const boost::json::object& arguments);
+  void begin_command(job_id id, const tool_invocation& call,
+                     const boost::json::object& arguments);
+  void begin_background(job_id id, const tool_invocation& call,
+                        const boost::json::object& arguments);
   void command_done(job_id id, const exec_result& result);
   void command_failed(job_id id, const caf::error& reason);
   void spill(job_id id);
@@ -142,7 +152,7 @@ core_tools_state::call(const tool_invocation& request) {
   auto answer = self_->make_response_promise<tool_outcome>();
   auto id = answers_.keep(answer);
   jobs_[id].call_id = request.call_id;
-  begin(id, request.name, arguments.value.get_object());
+  begin(id, request, arguments.value.get_object());
   return answer;
 }
 
@@ -174,14 +184,15 @@ void core_tools_state::executor_ended() {
 
 // -- steps --------------------------------------------------------------------
 
-void core_tools_state::begin(job_id id, const std::string& tool_name,
+void core_tools_state::begin(job_id id, const tool_invocation& request,
                              const boost::json::object& arguments) {
   auto& entry = jobs_[id];
+  const auto& tool_name = request.name;
   if (tool_name == "bash") {
     if (json::bool_member(arguments, "background").value_or(false))
-      begin_background(id, arguments);
+      begin_background(id, request, arguments);
     else
-      begin_command(id, arguments);
+      begin_command(id, request, arguments);
     return;
   }
   auto path = json::text_or_empty(arguments, "path");
@@ -218,7 +229,7 @@ void core_tools_state::begin(job_id id, const std::string& tool_name,
   }
 }
 
-void core_tools_state::begin_command(job_id id,
+void core_tools_state::begin_command(job_id id, const tool_invocation& call,
                                      const boost::json::object& arguments) {
   auto& entry = jobs_[id];
   entry.kind = tool::bash;
@@ -228,6 +239,7 @@ void core_tools_state::begin_command(job_id id,
   request.id = entry.command_id;
   request.command = json::text_or_empty(arguments, "command");
   request.cwd = cwd_;
+  request.environment = call.environment;
   auto longest = std::chrono::milliseconds{limits::run_timeout}.count();
   request.timeout_ms = seconds_argument(arguments, "timeout", longest);
   kit::bounded_request(self_, executor_, limits::run_timeout, atom::exec_v,
@@ -237,6 +249,7 @@ void core_tools_state::begin_command(job_id id,
 }
 
 void core_tools_state::begin_background(job_id id,
+                                        const tool_invocation& call,
                                         const boost::json::object& arguments) {
   using enum contracts::process_job_error_code;
   auto& entry = jobs_[id];
@@ -244,12 +257,25 @@ void core_tools_state::begin_background(job_id id,
     fail(id, std::string{contracts::public_message(background_unsupported)});
     return;
   }
+  constexpr int64_t longest_seconds = 24 * 60 * 60;
+  if (const auto* given = json::member(arguments, "timeout");
+      given != nullptr && !is_number_up_to(*given, longest_seconds)) {
+    fail(id, "timeout is a number of seconds above 0, at most "
+               + std::to_string(longest_seconds)
+               + " (a day). Leave it out for an hour.");
+    return;
+  }
   entry.kind = tool::bash;
   entry.writing = true;
   job_request request;
   request.conversation = conversation_;
   request.session_key = session_key_;
-  request.call_id = entry.call_id;
+  request.run = call.run;
+  request.message_id = call.message_id;
+  request.target = call.target;
+  request.environment = call.environment;
+  request.wake = call.wake;
+  request.environment = call.environment;
   request.command = json::text_or_empty(arguments, "command");
   request.cwd = cwd_;
   constexpr auto longest = std::chrono::hours{24};
@@ -471,13 +497,21 @@ tool_actor core_tools(caf::actor_system& system, const tool_pack_args& args,
     system, args, std::move(chance), std::move(jobs));
 }
 
+bool background_jobs::serves(platform_id platform) const {
+  return jobs
+         && std::find(channels.begin(), channels.end(), platform)
+              != channels.end();
+}
+
 tool_pack_factory make_core_tools(std::shared_ptr<entropy> chance,
-                                  jobs_actor jobs) {
+                                  background_jobs jobs) {
   return [chance = std::move(chance), jobs = std::move(jobs)](
            caf::actor_system& system, const tool_pack_args& args) {
-    auto owner = core_tools(system, args, chance, jobs);
+    auto background = jobs.serves(args.place.address.platform);
+    auto owner = core_tools(system, args, chance,
+                            background ? jobs.jobs : jobs_actor{});
     std::vector<tool_binding> result;
-    for (auto& definition : core_tool_definitions())
+    for (auto& definition : core_tool_definitions(background))
       result.push_back({std::move(definition), owner});
     return result;
   };

@@ -1,5 +1,7 @@
 #include "actors/harness/tools/core_tools.hpp"
 
+#include <utility>
+
 namespace bureau::harness {
 
 namespace {
@@ -43,13 +45,25 @@ constexpr const char* bash_text =
   "the result names. A non-zero exit code is an error. There is no time limit "
   "unless you give one. The command is over when its shell exits: background "
   "processes do not survive it, so wait for what you start, and do not try to "
-  "leave a server running. For work that takes long, set background: the "
-  "command goes on after your turn as a job, at most an hour unless you give a "
-  "timeout, and you are woken with the end of its output when it ends. A job "
-  "should keep its files in the working directory, not in /tmp, and write "
-  "output that you want to read in full to a file there.";
+  "leave a server running.";
+
+constexpr const char* background_text =
+  " For work that takes long, set background: the command goes on after your "
+  "turn as a job, at most an hour unless you give a timeout, and you are woken "
+  "with the end of its output when it ends. Let it write output that you want "
+  "to read in full to a file.";
 
 constexpr const char* bash_schema = R"({
+  "type": "object",
+  "properties": {
+    "label": {"type": "string", "description": "What the command does, in a few words; shown to the user"},
+    "command": {"type": "string", "description": "Program text for the shell"},
+    "timeout": {"type": "number", "description": "Seconds after which the command is ended; no limit when absent"}
+  },
+  "required": ["label", "command"]
+})";
+
+constexpr const char* background_schema = R"({
   "type": "object",
   "properties": {
     "label": {"type": "string", "description": "What the command does, in a few words; shown to the user"},
@@ -93,10 +107,14 @@ constexpr const char* write_schema = R"({
 
 } // namespace
 
-std::vector<tool_definition> core_tool_definitions() {
+std::vector<tool_definition> core_tool_definitions(bool background) {
+  auto bash = define("bash", "bash", bash_text,
+                     background ? background_schema : bash_schema, true);
+  if (background)
+    bash.description += background_text;
   return {
     define("read", "read", read_text, read_schema, false),
-    define("bash", "bash", bash_text, bash_schema, true),
+    std::move(bash),
     define("edit", "edit", edit_text, edit_schema, true),
     define("write", "write", write_text, write_schema, true),
   };

@@ -12,6 +12,8 @@ constexpr size_t listed_jobs = 50;
 
 std::string line_of(const contracts::process_job_projection& job) {
   auto text = job.job_id + "  " + to_string(job.state);
+  if (job.signal)
+    text += ", ended by " + *job.signal;
   if (job.exit_code)
     text += ", exit code " + std::to_string(*job.exit_code);
   if (job.cancel_requested && !is_ended(job.state))
@@ -38,11 +40,14 @@ tool_outcome with_details(std::string text,
 tool_outcome admission_outcome(const job_answer& answer) {
   if (answer.refusal)
     return refusal(*answer.refusal);
-  return with_details(
+  auto outcome = with_details(
     "The command runs in the background as job " + answer.job.job_id
       + ". You will be woken when it ends; do not wait for it. The tool jobs "
         "shows or cancels it.",
     answer.job);
+  // What is known when this turn ends is what the wake goes on from.
+  outcome.continues = true;
+  return outcome;
 }
 
 tool_outcome job_outcome(const job_answer& answer) {
@@ -58,7 +63,8 @@ tool_outcome job_outcome(const job_answer& answer) {
     text += "\n(no output)";
   else
     text +=
-      (job.output.truncated ? "\nEnd of its output (not all of it is kept):\n"
+      (job.output.truncated ? "\nLast part of its output that was seen (not all of it is "
+                            "kept):\n"
                             : "\nOutput:\n")
       + job.output.preview;
   return with_details(std::move(text), job);

@@ -111,12 +111,14 @@ tool_definition jobs_definition() {
   return result;
 }
 
-tool_pack_factory make_jobs_tool(jobs_actor jobs) {
+tool_pack_factory make_jobs_tool(background_jobs jobs) {
   return [jobs = std::move(jobs)](caf::actor_system& system,
                                   const tool_pack_args& args) {
+    if (!jobs.serves(args.place.address.platform))
+      return std::vector<tool_binding>{};
     auto owner = kit::spawn_stateful<tool_actor, jobs_tool_state>(
       system, contracts::contract_id(args.place.address, args.session_key),
-      jobs);
+      jobs.jobs);
     return std::vector<tool_binding>{{jobs_definition(), owner}};
   };
 }

@@ -1,8 +1,8 @@
-#include "actors/runner/stream_end_core.hpp"
+#include "actors/delivery/stream_end_core.hpp"
 
 #include "messages/contracts/char_class.hpp"
 
-namespace bureau::runner {
+namespace bureau::delivery {
 
 std::string final_text_of(const stream_end& end, const std::string& streamed) {
   // Parts without a text must not cost what was streamed already.
@@ -16,4 +16,4 @@ std::string_view trimmed(std::string_view text) {
   return contracts::trim_end(text.substr(contracts::skip_spaces(text, 0)));
 }
 
-} // namespace bureau::runner
+} // namespace bureau::delivery

@@ -7,7 +7,7 @@
 #include <string_view>
 
 /// What the cores of a stream and its transport tell each other.
-namespace bureau::runner {
+namespace bureau::delivery {
 
 /// What a message says.
 enum class content_kind : uint8_t { status, answer };
@@ -86,4 +86,4 @@ struct message_call {
 /// Markup of the platform for a Markdown source; empty = the source itself.
 using markup_renderer = std::function<std::string(std::string_view)>;
 
-} // namespace bureau::runner
+} // namespace bureau::delivery

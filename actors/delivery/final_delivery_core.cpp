@@ -1,13 +1,13 @@
-#include "actors/runner/final_delivery_core.hpp"
+#include "actors/delivery/final_delivery_core.hpp"
 
-#include "actors/runner/stream_end_core.hpp"
+#include "actors/delivery/stream_end_core.hpp"
 #include "messages/contracts/text_split.hpp"
 #include "messages/text/utf8.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace bureau::runner {
+namespace bureau::delivery {
 
 namespace {
 
@@ -52,8 +52,8 @@ std::string to_string(delivery_disposition disposition) {
 
 std::vector<std::string> answer_chunks(std::string_view text, size_t max_chars,
                                        const markup_renderer& fit) {
-  auto budget = max_chars;
-  auto chunks = contracts::split_text_for_chat(text, budget);
+  auto budget = std::max<size_t>(max_chars, 1);
+  auto chunks = *contracts::split_text_for_chat(text, budget);
   for (auto pass = 0; fit && budget > 1; ++pass) {
     auto found = measured(chunks, max_chars, fit);
     if (found.fits)
@@ -61,7 +61,7 @@ std::vector<std::string> answer_chunks(std::string_view text, size_t max_chars,
     budget = pass < proportional_passes
                ? std::clamp<size_t>(found.suggested, 1, budget - 1)
                : std::max<size_t>(budget / 2, 1);
-    chunks = contracts::split_text_for_chat(text, budget);
+    chunks = *contracts::split_text_for_chat(text, budget);
   }
   auto blank = [](const std::string& chunk) {
     return trimmed(chunk).empty();
@@ -97,7 +97,7 @@ delivery_step final_delivery::attempt(live_message& head) {
   what.content = wanted();
   if (at_ == stage::overflow) {
     what.continues = head.ref.value_or("");
-    return delivery::call{std::move(what)};
+    return call{std::move(what)};
   }
   if (at_ == stage::head && head.ref) {
     what.op = call_op::edit;
@@ -106,7 +106,7 @@ delivery_step final_delivery::attempt(live_message& head) {
     at_ = stage::placeholder;
     what.content = {rules_.placeholder, false, content_kind::status};
   }
-  return delivery::call{std::move(what)};
+  return call{std::move(what)};
 }
 
 delivery_step final_delivery::answered(live_message& head,
@@ -155,7 +155,7 @@ delivery_step final_delivery::failure(live_message& head,
     break;
   case send_outcome::retry:
     if (may_retry())
-      return delivery::wait{delay(outcome)};
+      return wait{delay(outcome)};
     break;
   default:
     break;
@@ -164,7 +164,7 @@ delivery_step final_delivery::failure(live_message& head,
 }
 
 delivery_step final_delivery::waited(live_message& head) {
-  return aborted_ ? delivery_step{delivery::done{}} : attempt(head);
+  return aborted_ ? delivery_step{done{}} : attempt(head);
 }
 
 int64_t final_delivery::delay(const call_outcome& outcome) const {
@@ -178,7 +178,7 @@ int64_t final_delivery::delay(const call_outcome& outcome) const {
 
 delivery_step final_delivery::give_up(live_message& head) {
   if (aborted_)
-    return delivery::done{};
+    return done{};
   if (at_ == stage::head) {
     // The last resort: a fresh message without markup.
     at_ = stage::last_resort;
@@ -186,7 +186,7 @@ delivery_step final_delivery::give_up(live_message& head) {
     markdown_ = false;
     return attempt(head);
   }
-  delivery::failed result;
+  delivery_error result;
   result.attempts = rules_.attempts;
   result.detail = last_.detail;
   // Behind a head that arrived, nobody knows what the reader sees.
@@ -201,10 +201,10 @@ delivery_step final_delivery::next_chunk(live_message& head) {
   at_ = stage::overflow;
   ++index_;
   if (aborted_ || index_ == chunks_.size())
-    return delivery::done{};
+    return done{};
   attempts_ = 0;
   markdown_ = rules_.markdown;
   return attempt(head);
 }
 
-} // namespace bureau::runner
+} // namespace bureau::delivery

@@ -1,15 +1,15 @@
-#include "actors/runner/final_delivery_core.hpp"
+#include "actors/delivery/final_delivery_core.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-using namespace bureau::runner;
+using namespace bureau::delivery;
 
 namespace {
 
 std::string told(const delivery_step& step) {
-  if (auto next = std::get_if<delivery::call>(&step)) {
+  if (auto next = std::get_if<call>(&step)) {
     const auto& what = next->what;
     auto result =
       what.op == call_op::post ? std::string{"post"} : "edit[" + what.ref + "]";
@@ -17,9 +17,9 @@ std::string told(const delivery_step& step) {
       result += "<" + what.continues + ">";
     return result + (what.content.markdown ? " * " : " ") + what.content.text;
   }
-  if (auto pause = std::get_if<delivery::wait>(&step))
+  if (auto pause = std::get_if<wait>(&step))
     return "wait " + std::to_string(pause->ms);
-  if (auto fault = std::get_if<delivery::failed>(&step))
+  if (auto fault = std::get_if<delivery_error>(&step))
     return "failed " + std::to_string(fault->attempts) + " "
            + to_string(fault->disposition);
   return "done";

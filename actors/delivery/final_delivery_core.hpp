@@ -1,6 +1,6 @@
 #pragma once
 
-#include "actors/runner/stream_message_core.hpp"
+#include "actors/delivery/stream_message_core.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <vector>
 
 /// The delivery of a final answer (agent contracts, rules 33 to 35).
-namespace bureau::runner {
+namespace bureau::delivery {
 
 /// What is known of an answer that could not be delivered.
 enum class delivery_disposition : uint8_t { retryable, permanent, unknown };
@@ -29,8 +29,6 @@ struct delivery_rules {
   std::string placeholder;
 };
 
-namespace delivery {
-
 /// Answer with answered.
 struct call {
   message_call what;
@@ -41,16 +39,13 @@ struct wait {
 };
 struct done {};
 /// The answer exists but did not arrive, or not whole.
-struct failed {
+struct delivery_error {
   int64_t attempts = 0;
   delivery_disposition disposition = delivery_disposition::permanent;
   std::string detail;
 };
 
-} // namespace delivery
-
-using delivery_step = std::variant<delivery::call, delivery::wait,
-                                   delivery::done, delivery::failed>;
+using delivery_step = std::variant<call, wait, done, delivery_error>;
 
 /// Pieces of an answer. Where the transport cuts what is too long without a
 /// word, `fit` measures them as they are rendered.
@@ -95,4 +90,4 @@ private:
   call_outcome last_;
 };
 
-} // namespace bureau::runner
+} // namespace bureau::delivery

@@ -7,7 +7,7 @@
 #include <vector>
 
 /// The end of a stream of answer text (agent contracts, rules 32 and 47).
-namespace bureau::runner {
+namespace bureau::delivery {
 
 /// How a producer ends a stream.
 struct stream_end {
@@ -25,4 +25,4 @@ std::string final_text_of(const stream_end& end, const std::string& streamed);
 /// Text without white space around it.
 std::string_view trimmed(std::string_view text);
 
-} // namespace bureau::runner
+} // namespace bureau::delivery
