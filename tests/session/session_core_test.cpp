@@ -14,6 +14,9 @@ struct effect_name {
   std::string operator()(const effect::record_start& x) {
     return "start " + x.fact.message_id + " " + x.fact.run;
   }
+  std::string operator()(const effect::record_covered& x) {
+    return "cover " + x.fact.message_id + " " + x.fact.run;
+  }
   std::string operator()(const effect::retry_start&) { return "retry"; }
   std::string operator()(const effect::open_runner&) { return "open"; }
   std::string operator()(const effect::start_run& x) {
