@@ -65,8 +65,8 @@ std::string question_text(const contracts::ask_snapshot& ask,
   result += one_line(question.header) + ": " + question.question;
   size_t number = 0;
   for (const auto& option : question.options)
-    result += "\n  " + std::to_string(++number) + ". "
-              + one_line(option.label) + " - " + one_line(option.description);
+    result += "\n  " + std::to_string(++number) + ". " + one_line(option.label)
+              + " - " + one_line(option.description);
   result += question.multi_select
               ? "\nType one or more numbers, or your own words."
               : "\nType a number, or your own words.";

@@ -61,8 +61,9 @@ std::string private_place(const std::string& path, const workspace& ws) {
   if (is_below(path, "/proc"))
     return path + " is no file that could be sent.";
   if (is_below(path, ws.state_dir) && !is_below(path, ws.root))
-    return path + " is in the state directory, where keys are kept; copy it "
-                  "elsewhere if the agent is to have it.";
+    return path
+           + " is in the state directory, where keys are kept; copy it "
+             "elsewhere if the agent is to have it.";
   return {};
 }
 

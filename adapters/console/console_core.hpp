@@ -106,8 +106,8 @@ struct shutdown {
 
 using console_effect =
   std::variant<effect::read_log, effect::submit, effect::settled,
-               effect::answer, effect::cancel_ask, effect::look,
-               effect::save, effect::stop_any, effect::retry, effect::say, effect::allow,
+               effect::answer, effect::cancel_ask, effect::look, effect::save,
+               effect::stop_any, effect::retry, effect::say, effect::allow,
                effect::prompt, effect::shutdown>;
 
 using console_effects = std::vector<console_effect>;

@@ -99,7 +99,8 @@ console_line read_save(std::string_view rest) {
   if (fault != std::errc{} || result.number == 0
       || (stopped != end && *stopped != ' ' && *stopped != '\t'))
     return {verb::wrong, save_usage, false};
-  auto path = text::trim(rest.substr(static_cast<size_t>(stopped - rest.data())));
+  auto path =
+    text::trim(rest.substr(static_cast<size_t>(stopped - rest.data())));
   auto quoted = path.size() > 1 && (path.front() == '"' || path.front() == '\'')
                 && path.back() == path.front();
   if (quoted)

@@ -59,8 +59,8 @@ struct console_line {
 };
 
 /// Reads one line: ill-formed UTF-8 becomes U+FFFD, a carriage return at its
-/// end goes, `/attach PATH`, `/save N [PATH]`, `/help`, `/to NAME` and `/quit` are the console's
-/// own, blank lines mean nothing.
+/// end goes, `/attach PATH`, `/save N [PATH]`, `/help`, `/to NAME` and `/quit`
+/// are the console's own, blank lines mean nothing.
 console_line read_line(const raw_line& line);
 
 /// Text of /help.

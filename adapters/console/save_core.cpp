@@ -16,9 +16,8 @@ uint64_t offered_files::add(std::string conversation_id,
 }
 
 const offered_file* offered_files::find(uint64_t number) const {
-  auto found = std::find_if(files_.begin(), files_.end(), [&](const auto& x) {
-    return x.number == number;
-  });
+  auto found = std::find_if(files_.begin(), files_.end(),
+                            [&](const auto& x) { return x.number == number; });
   return found == files_.end() ? nullptr : &*found;
 }
 

@@ -41,7 +41,8 @@ TEST_CASE("a question has numbered options") {
 TEST_CASE("an option is one line, whatever its text") {
   auto ask = make_ask(false);
   ask.questions[0].header = "Colour\n";
-  ask.questions[0].options[1] = {"q0o1", "blue\nish", "as the sky\r\n  3. fake"};
+  ask.questions[0].options[1] = {"q0o1", "blue\nish",
+                                 "as the sky\r\n  3. fake"};
   CHECK(question_text(ask, false)
         == "Colour: Which one?\n"
            "  1. red - as roses\n"

@@ -391,8 +391,8 @@ TEST_CASE("what may be read is what has left") {
         given += allow->bytes;
   };
   size_t taken_in = 0;
-  for (std::string text : {"hello", " ", "/help", "/to local", "/attach x",
-                           "stop"}) {
+  for (std::string text :
+       {"hello", " ", "/help", "/to local", "/attach x", "stop"}) {
     taken_in += text.size() + limits::console_line_cost;
     count(core.line({text, false}, now));
   }
