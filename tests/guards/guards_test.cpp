@@ -178,7 +178,11 @@ TEST_CASE("threads and locks stay where they are meant to be") {
     R"(std::(mutex|shared_mutex|condition_variable|lock_guard|unique_lock))",
     "a mailbox will do",
     {{"actors/io/loop_queue.hpp", "the one lock of the project"},
-     {"actors/kit/log.cpp", "type parameter of a log sink"}});
+     {"actors/kit/log.cpp", "type parameter of a log sink"},
+     {"web/http/response_writer.cpp", "writers of one response are threads"},
+     {"web/http/response_writer.hpp", "writers of one response are threads"},
+     {"web/http/server.cpp",
+      "workers of Poco, and the thread that stops them"}});
   forbid(R"(scoped_actor)", "blocks its thread",
          {{"web/http/bridge.cpp", "a web worker may block"},
           {"actors/system/composition.cpp", "before there is a node"},

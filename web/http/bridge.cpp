@@ -7,8 +7,7 @@
 
 #include <caf/all.hpp>
 
-#include <functional>
-#include <memory>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -25,15 +24,16 @@ web_reply error_reply(uint32_t status, const std::string& text) {
 
 namespace {
 
+/// How often a worker that waits looks whether it is to give up.
+constexpr auto look_interval = std::chrono::milliseconds{50};
+
 /// Carries one call; ends with its answer.
-using courier_actor
-  = caf::typed_actor<caf::reacts_to<atom::h_call, web_call>>;
+using courier_actor = caf::typed_actor<caf::reacts_to<atom::h_call, web_call>>;
 
 /// (h_call, web_call)  => carry
 class courier_state {
 public:
   using pointer = courier_actor::stateful_pointer<courier_state>;
-  using sink = std::function<void(web_reply)>;
 
   static inline const char* name = "web_courier";
 
@@ -41,13 +41,15 @@ public:
 
   ~courier_state() { answer(error_reply(503, "Service unavailable")); }
 
-  void init(portal_actor portal, sink answered) {
+  void init(portal_actor portal, caf::actor worker) {
     portal_ = std::move(portal);
-    answered_ = std::move(answered);
+    worker_ = std::move(worker);
   }
 
   courier_actor::behavior_type make_behavior() {
-    return {[this](atom::h_call, web_call& call) { carry(std::move(call)); }};
+    return {[this](atom::h_call, web_call& call) {
+      carry(std::move(call));
+    }};
   }
 
 private:
@@ -69,66 +71,34 @@ private:
   }
 
   void answer(web_reply reply) {
-    if (auto answered = std::exchange(answered_, {}))
-      answered(std::move(reply));
+    if (auto worker = std::exchange(worker_, nullptr))
+      caf::anon_send(worker, atom::h_done_v, std::move(reply));
   }
 
   pointer self_;
   portal_actor portal_;
-  sink answered_;
+  caf::actor worker_;
 };
 
 } // namespace
 
-/// Where an answer is put down. The courier may outlive the wait, and the line
-/// with it.
-struct waiting_line::slot {
-  std::mutex mutex;
-  waiting_line* line = nullptr;
-  std::optional<web_reply> reply;
-
-  void put(web_reply given) {
-    std::lock_guard own{mutex};
-    if (line == nullptr)
-      return;
-    std::lock_guard shared{line->mutex_};
-    reply = std::move(given);
-    line->news_.notify_all();
-  }
-
-  void leave() {
-    std::lock_guard own{mutex};
-    line = nullptr;
-  }
-};
-
-void waiting_line::dissolve() {
-  std::lock_guard lock{mutex_};
-  dissolved_ = true;
-  news_.notify_all();
-}
-
 web_reply ask_portal(caf::actor_system& system, const portal_actor& portal,
-                     web_call call, waiting_line& line) {
-  auto place = std::make_shared<waiting_line::slot>();
-  place->line = &line;
+                     web_call call, const std::atomic<bool>& given_up) {
+  caf::scoped_actor worker{system, true};
   auto courier = kit::spawn_stateful<courier_actor, courier_state>(
-    system, portal, courier_state::sink{[place](web_reply reply) {
-      place->put(std::move(reply));
-    }});
+    system, portal, caf::actor{worker});
   caf::anon_send(courier, atom::h_call_v, std::move(call));
   std::optional<web_reply> answer;
-  {
-    std::unique_lock lock{line.mutex_};
-    line.news_.wait(lock,
-                    [&] { return place->reply.has_value() || line.dissolved_; });
-    answer = std::move(place->reply);
-  }
-  place->leave();
-  if (answer)
-    return std::move(*answer);
+  while (!answer)
+    worker->receive(
+      [&](atom::h_done, web_reply& reply) { answer = std::move(reply); },
+      caf::after(look_interval) >>
+        [&] {
+          if (given_up)
+            answer = error_reply(503, "Service unavailable");
+        });
   caf::anon_send_exit(courier, caf::exit_reason::user_shutdown);
-  return error_reply(503, "Service unavailable");
+  return std::move(*answer);
 }
 
 } // namespace bureau::web

@@ -1,5 +1,7 @@
 #include "web/http/response_writer.hpp"
 
+#include <Poco/Clock.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -60,8 +62,7 @@ std::optional<std::string> response_writer::write_all(std::string_view bytes) {
 }
 
 std::optional<std::string> response_writer::put(std::string_view bytes) {
-  using clock = std::chrono::steady_clock;
-  std::optional<clock::time_point> until;
+  std::optional<Poco::Clock> waits;
   while (!bytes.empty()) {
     auto result = sink_.push(bytes);
     if (result.what == byte_sink::state::broken)
@@ -70,10 +71,10 @@ std::optional<std::string> response_writer::put(std::string_view bytes) {
       bytes.remove_prefix(std::min(result.count, bytes.size()));
       continue;
     }
-    if (!until)
-      until = clock::now() + options_.drain_timeout;
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-      *until - clock::now());
+    if (!waits)
+      waits.emplace();
+    auto left = options_.drain_timeout
+                - std::chrono::milliseconds{waits->elapsed() / 1000};
     auto drained = left > std::chrono::milliseconds::zero()
                      ? sink_.await_room(left)
                      : byte_sink::drain::late;

@@ -48,8 +48,9 @@ public:
 
   caf::actor_system& system;
   portal_actor portal;
-  waiting_line line;
   std::atomic<bool> closing = false;
+  /// Nobody waits for the portal any more.
+  std::atomic<bool> given_up = false;
 
   /// A connection that is being served, by its descriptor.
   void enter(int fd) {
@@ -71,7 +72,7 @@ public:
 
   /// Nothing more goes through what is being served.
   void cut_off() {
-    line.dissolve();
+    given_up = true;
     std::lock_guard lock{mutex_};
     for (auto fd : served_)
       ::shutdown(fd, SHUT_RDWR);
@@ -105,9 +106,8 @@ public:
       return errno == EINTR ? drain::room : drain::broken;
     if (count == 0)
       return drain::late;
-    return (entry.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0
-             ? drain::broken
-             : drain::room;
+    return (entry.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0 ? drain::broken
+                                                                 : drain::room;
   }
 
 private:
@@ -156,7 +156,7 @@ private:
     call.body.assign(std::istreambuf_iterator<char>{request.stream()}, {});
     send(request, response,
          ask_portal(shared_.system, shared_.portal, std::move(call),
-                    shared_.line),
+                    shared_.given_up),
          fd);
   }
 
@@ -247,7 +247,8 @@ public:
     if (shared_->closing.exchange(true))
       return;
     socket_.hurry();
-    server_.stopAll(false);
+    // Its stopAll would wait for every request that runs.
+    server_.stop();
     socket_.clear();
     if (!shared_->wait_empty(grace_)) {
       shared_->cut_off();
