@@ -51,7 +51,7 @@ std::string frame_reader::feed(std::string_view bytes) {
 std::string frame_reader::take(std::string_view line) {
   if (line.empty())
     return {};
-  caf::expected<boost::json::object> parsed =
+  caf::expected<contracts::parsed_object> parsed =
     make_failure(errc::too_large, "invalid_frame: the line is too long");
   if (line.size() <= contracts::frame_read_bytes)
     parsed = contracts::parse_frame(line);

@@ -5,14 +5,16 @@ find_package(CAF REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(Poco 1.11 REQUIRED COMPONENTS Foundation Net)
 
-# Debian keeps the JSON-capable Boost beside the default one.
+# Debian keeps the JSON-capable Boost beside the default one. Its archive: what is
+# not used stays out, and calls into it go no detour (a fifth of the time that deep
+# values take).
 find_path(BOOST_JSON_INCLUDE_DIR boost/json.hpp REQUIRED)
-find_library(BOOST_JSON_LIBRARY NAMES boost_json libboost_json.so.1.81.0 REQUIRED)
+find_library(BOOST_JSON_ARCHIVE NAMES libboost_json.a boost_json REQUIRED)
 add_library(bureau_boost_json INTERFACE IMPORTED)
 target_include_directories(bureau_boost_json SYSTEM INTERFACE ${BOOST_JSON_INCLUDE_DIR})
-target_link_libraries(bureau_boost_json INTERFACE ${BOOST_JSON_LIBRARY})
+target_link_libraries(bureau_boost_json INTERFACE ${BOOST_JSON_ARCHIVE})
 
-foreach(entry IN ITEMS "curl:libcurl" "ssl:libcrypto" "seccomp:libseccomp" "edit:libedit")
+foreach(entry IN ITEMS "ssl:libcrypto" "seccomp:libseccomp" "edit:libedit")
   string(REPLACE ":" ";" pair "${entry}")
   list(GET pair 0 name)
   list(GET pair 1 module)
@@ -20,6 +22,11 @@ foreach(entry IN ITEMS "curl:libcurl" "ssl:libcrypto" "seccomp:libseccomp" "edit
   add_library(bureau_${name} INTERFACE IMPORTED)
   target_link_libraries(bureau_${name} INTERFACE PkgConfig::BUREAU_${name})
 endforeach()
+
+# Loaded with the first transfer, so only its headers are needed (ADR 0016).
+pkg_check_modules(BUREAU_curl REQUIRED libcurl)
+add_library(bureau_curl INTERFACE IMPORTED)
+target_include_directories(bureau_curl SYSTEM INTERFACE ${BUREAU_curl_INCLUDE_DIRS})
 
 find_package(spdlog REQUIRED)
 find_package(fmt REQUIRED)

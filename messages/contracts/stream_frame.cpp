@@ -348,7 +348,7 @@ std::string serialize_frame(const bj::object& frame) {
   return print_wire(frame, unlimited).value_or("null") + '\n';
 }
 
-caf::expected<bj::object> parse_frame(std::string_view line) {
+caf::expected<parsed_object> parse_frame(std::string_view line) {
   if (line.size() > frame_read_bytes)
     return invalid_frame("the line is too long");
   auto parsed = json::parse(line);
@@ -359,7 +359,7 @@ caf::expected<bj::object> parse_frame(std::string_view line) {
   auto& frame = parsed.value.get_object();
   if (auto fault = fault_of(frame); !fault.empty())
     return invalid_frame(fault);
-  return std::move(frame);
+  return parsed_object{std::move(frame)};
 }
 
 stream_frame read_frame(const bj::object& frame) {

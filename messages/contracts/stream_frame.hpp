@@ -1,5 +1,6 @@
 #pragma once
 
+#include "messages/contracts/parsed_object.hpp"
 #include "messages/contracts/reply_parts.hpp"
 #include "messages/contracts/stream_event.hpp"
 #include "messages/inspect_support.hpp"
@@ -66,7 +67,7 @@ std::string serialize_frame(const bj::object& frame);
 
 /// Checks a line; what it holds is handed on unchanged, unknown kinds, types
 /// and members included. The error is a bad_request.
-caf::expected<bj::object> parse_frame(std::string_view line);
+caf::expected<parsed_object> parse_frame(std::string_view line);
 
 /// The typed view of a frame that was parsed. Optional members of a wrong type
 /// count as absent.
