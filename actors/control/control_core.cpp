@@ -161,9 +161,8 @@ method_call read_level(parameters& params) {
 }
 
 method_call read_notify(parameters& params) {
-  params.expect("notify",
-                {"conversationId", "text", "verbatim", "deliveryKey", "jobId",
-                 "runId"});
+  params.expect("notify", {"conversationId", "text", "verbatim", "deliveryKey",
+                           "jobId", "runId"});
   notify_call call;
   call.request.conversation_id = params.conversation();
   call.request.text = params.text("text");
@@ -591,9 +590,8 @@ json::bj::object cancel_result(const turn_cancelled& what) {
   return result;
 }
 
-json::bj::object
-jobs_result(const job_list& list,
-            std::optional<contracts::process_job_state> state) {
+json::bj::object jobs_result(
+  const job_list& list, std::optional<contracts::process_job_state> state) {
   bj::array jobs;
   size_t total = 0;
   for (const auto& job : list.jobs) {

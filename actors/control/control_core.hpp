@@ -135,13 +135,12 @@ struct events_delete_call {
   friend bool operator==(const events_delete_call&,
                          const events_delete_call&) = default;
 };
-using method_call = std::variant<status_call, shutdown_call, office_list_call,
-                                 office_show_call, office_claim_call,
-                                 log_level_call, notify_call, destinations_call,
-                                 turn_call, offer_call, cancel_call,
-                                 jobs_list_call, jobs_show_call,
-                                 jobs_cancel_call, events_list_call,
-                                 events_show_call, events_delete_call>;
+using method_call =
+  std::variant<status_call, shutdown_call, office_list_call, office_show_call,
+               office_claim_call, log_level_call, notify_call,
+               destinations_call, turn_call, offer_call, cancel_call,
+               jobs_list_call, jobs_show_call, jobs_cancel_call,
+               events_list_call, events_show_call, events_delete_call>;
 
 /// A line taken apart.
 struct incoming {
@@ -224,9 +223,8 @@ json::bj::object office_claim_result(const office_address& claimed);
 json::bj::object office_list_result(const office_inventory& inventory);
 
 /// @param state only jobs in this state; absent: all
-json::bj::object
-jobs_result(const job_list& list,
-            std::optional<contracts::process_job_state> state);
+json::bj::object jobs_result(const job_list& list,
+                             std::optional<contracts::process_job_state> state);
 json::bj::object job_result(const job_answer& answer);
 
 json::bj::object log_level_result(std::string_view level,

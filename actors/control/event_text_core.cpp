@@ -78,8 +78,8 @@ std::string event_runs_text(const json::bj::object& result) {
   if (text.empty())
     text = "It has not run yet.\n";
   if (page->next_cursor)
-    text += terminal_text("(older ones: --before " + *page->next_cursor + ")")
-            + '\n';
+    text +=
+      terminal_text("(older ones: --before " + *page->next_cursor + ")") + '\n';
   return text;
 }
 

@@ -113,8 +113,7 @@ std::optional<log_line> parse_log_line(std::string_view text) {
     return std::nullopt;
   const auto& object = parsed.value.get_object();
   log_line result;
-  result.at_ms =
-    text::parse_iso(json::text_or_empty(object, "at")).value_or(0);
+  result.at_ms = text::parse_iso(json::text_or_empty(object, "at")).value_or(0);
   result.file = json::text_or_empty(object, "file");
   if (json::int_member(object, "v") != log_version || result.file.empty())
     return std::nullopt;
@@ -141,8 +140,7 @@ std::optional<log_line> parse_log_line(std::string_view text) {
   result.skipped = json::int_member(object, "skipped").value_or(0);
   result.may_schedule =
     json::bool_member(object, "maySchedule").value_or(false);
-  if (auto platform =
-        parse_platform(json::text_or_empty(object, "platform")))
+  if (auto platform = parse_platform(json::text_or_empty(object, "platform")))
     result.conversation = {*platform,
                            json::text_or_empty(object, "conversationId")};
   result.why = json::text_or_empty(object, "why");
@@ -271,8 +269,7 @@ int64_t run_table::next_sequence(const std::string& file) const {
 }
 
 std::optional<event_author>
-run_table::author_of(const std::string& file,
-                     const generation& content) const {
+run_table::author_of(const std::string& file, const generation& content) const {
   auto found = files_.find(file);
   if (found == files_.end() || !found->second.written)
     return std::nullopt;
@@ -292,8 +289,7 @@ std::vector<std::string> run_table::files() const {
   return result;
 }
 
-std::vector<std::pair<std::string, std::string>>
-run_table::under_way() const {
+std::vector<std::pair<std::string, std::string>> run_table::under_way() const {
   std::vector<std::pair<std::string, std::string>> result;
   for (const auto& [file, record] : files_)
     for (const auto& run : record.runs)

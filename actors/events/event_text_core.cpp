@@ -40,9 +40,8 @@ std::string lower(std::string_view text) {
 
 } // namespace
 
-caf::expected<event_target>
-target_of(const event_payload& payload,
-          const std::vector<platform_id>& platforms) {
+caf::expected<event_target> target_of(
+  const event_payload& payload, const std::vector<platform_id>& platforms) {
   event_target result;
   if (payload.platform) {
     auto wanted = lower(text::trim(*payload.platform));
@@ -67,10 +66,9 @@ target_of(const event_payload& payload,
   if (check_conversation_id(payload.conversation_id) != address_fault::none)
     return make_failure(errc::bad_request,
                         "`conversationId` is no id of a conversation");
-  result.kind = payload.kind
-                  ? *payload.kind
-                  : infer_kind(result.conversation.platform,
-                               payload.conversation_id);
+  result.kind = payload.kind ? *payload.kind
+                             : infer_kind(result.conversation.platform,
+                                          payload.conversation_id);
   return result;
 }
 

@@ -22,9 +22,8 @@ struct event_target {
 
 /// The conversation that a payload names, among the platforms that the node
 /// speaks. The error is a bad_request.
-caf::expected<event_target>
-target_of(const event_payload& payload,
-          const std::vector<platform_id>& platforms);
+caf::expected<event_target> target_of(
+  const event_payload& payload, const std::vector<platform_id>& platforms);
 
 /// How an occurrence came about.
 struct event_cause {

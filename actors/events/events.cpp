@@ -46,10 +46,9 @@ events_actor::behavior_type events_state::make_behavior() {
 }
 
 instants events_state::now() const {
-  return {deps_.wall->now_ms(),
-          std::chrono::duration_cast<milliseconds>(
-            self_->clock().now().time_since_epoch())
-            .count()};
+  return {deps_.wall->now_ms(), std::chrono::duration_cast<milliseconds>(
+                                  self_->clock().now().time_since_epoch())
+                                  .count()};
 }
 
 // -- life ---------------------------------------------------------------------
@@ -119,7 +118,8 @@ status_line events_state::status() const {
                    + " files are left alone, there are too many";
   if (!record_trouble_.empty() || !trouble_.empty()) {
     line.state = "degraded";
-    line.detail += "; " + (record_trouble_.empty() ? trouble_ : record_trouble_);
+    line.detail +=
+      "; " + (record_trouble_.empty() ? trouble_ : record_trouble_);
   }
   return line;
 }
@@ -147,8 +147,9 @@ void events_state::perform(schedule_effect effect) {
     append(print_log_line(effect.line), durability::sync,
            [this, file = effect.file, missed](const caf::error& reason) {
              if (reason)
-               kit::log::warning(name, file + ": the record of schedules was "
-                                              "not written: "
+               kit::log::warning(name, file
+                                         + ": the record of schedules was "
+                                           "not written: "
                                          + sentence_of(reason));
              else if (missed)
                count("missed");
@@ -162,8 +163,9 @@ void events_state::perform(schedule_effect effect) {
     append(print_log_line(effect.line), durability::lazy,
            [file = effect.file](const caf::error& reason) {
              if (reason)
-               kit::log::warning(name, file + ": the record of schedules lacks "
-                                              "a line: "
+               kit::log::warning(name, file
+                                         + ": the record of schedules lacks "
+                                           "a line: "
                                          + sentence_of(reason));
            });
     break;

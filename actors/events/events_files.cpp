@@ -97,7 +97,9 @@ void events_state::scan() {
   if (stopping_ || std::exchange(scanning_, true))
     return;
   follow_again();
-  auto failed = [this](const caf::error& reason) { scanned(reason); };
+  auto failed = [this](const caf::error& reason) {
+    scanned(reason);
+  };
   file_job ready;
   ready.reason = "events";
   ready.op = file_op::ensure_directory;
@@ -233,11 +235,13 @@ void events_state::remove(const schedule_effect& effect) {
   auto done = [this, file](removal how) {
     carry_out(core_.removed(file, how, now()));
   };
-  auto failed = [done](const caf::error&) { done(removal::failed); };
+  auto failed = [done](const caf::error&) {
+    done(removal::failed);
+  };
   ask_files(
     event_job(file_op::stat, file),
-    [this, file, done, failed, known = effect.content](
-      const file_outcome& found) {
+    [this, file, done, failed,
+     known = effect.content](const file_outcome& found) {
       if (found.kind == file_kind::absent) {
         done(removal::gone);
       } else if (found.modified_ns / ns_per_ms != known.modified_ms

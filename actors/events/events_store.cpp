@@ -73,13 +73,13 @@ caf::result<event_stored> events_state::on_write(const event_write& request) {
   }
   auto answer = self_->make_response_promise<event_stored>();
   auto promise = stores_.keep(answer);
-  when_ready([this, wanted = std::move(wanted),
-              promise](const caf::error& trouble) {
-    if (trouble)
-      stores_.fail(promise, trouble);
-    else
-      write(wanted, promise);
-  });
+  when_ready(
+    [this, wanted = std::move(wanted), promise](const caf::error& trouble) {
+      if (trouble)
+        stores_.fail(promise, trouble);
+      else
+        write(wanted, promise);
+    });
   return answer;
 }
 
@@ -95,10 +95,9 @@ caf::error events_state::refusal(const event_write& request) const {
   auto known = core_.entry(request.filename);
   if (!known)
     return request.must_exist ? no_such_file(request.filename)
-           : core_.living().size() >= limits::event_files
-             ? make_failure(errc::queue_full,
-                            "there are too many events; delete some")
-             : caf::error{};
+           : core_.living().size() >= limits::event_files ? make_failure(
+               errc::queue_full, "there are too many events; delete some")
+                                                          : caf::error{};
   if (!belongs(*known, request.office))
     return foreign_file(request.filename);
   if (request.author == event_author::agent && known->payload
@@ -117,11 +116,11 @@ void events_state::write(const event_write& request, uint64_t promise) {
   }
   auto content = print_event_file(request.payload);
   if (content.size() > limits::event_file_bytes) {
-    stores_.fail(promise,
-                 make_failure(errc::too_large,
-                              "an event is at most "
-                                + std::to_string(limits::event_file_bytes)
-                                + " bytes long"));
+    stores_.fail(
+      promise,
+      make_failure(errc::too_large, "an event is at most "
+                                      + std::to_string(limits::event_file_bytes)
+                                      + " bytes long"));
     return;
   }
   // Who wrote it is known before anybody can read it.
@@ -171,8 +170,7 @@ void events_state::put(const event_write& request, std::string content,
 caf::result<event_list> events_state::on_list(const event_query& query) {
   auto answer = self_->make_response_promise<event_list>();
   auto promise = lists_.keep(answer);
-  when_ready([this, promise,
-              office = query.office](const caf::error& trouble) {
+  when_ready([this, promise, office = query.office](const caf::error& trouble) {
     if (trouble) {
       lists_.fail(promise, trouble);
       return;
@@ -193,18 +191,18 @@ caf::result<event_entry> events_state::on_read(const event_query& query) {
     return bad_file_name();
   auto answer = self_->make_response_promise<event_entry>();
   auto promise = reads_.keep(answer);
-  when_ready([this, promise, file,
-              office = query.office](const caf::error& trouble) {
-    auto known = core_.entry(file);
-    if (trouble)
-      reads_.fail(promise, trouble);
-    else if (!known)
-      reads_.fail(promise, no_such_file(file));
-    else if (!belongs(*known, office))
-      reads_.fail(promise, foreign_file(file));
-    else
-      reads_.deliver(promise, std::move(*known));
-  });
+  when_ready(
+    [this, promise, file, office = query.office](const caf::error& trouble) {
+      auto known = core_.entry(file);
+      if (trouble)
+        reads_.fail(promise, trouble);
+      else if (!known)
+        reads_.fail(promise, no_such_file(file));
+      else if (!belongs(*known, office))
+        reads_.fail(promise, foreign_file(file));
+      else
+        reads_.deliver(promise, std::move(*known));
+    });
   return answer;
 }
 
@@ -214,28 +212,28 @@ caf::result<bool> events_state::on_drop(const event_query& query) {
     return bad_file_name();
   auto answer = self_->make_response_promise<bool>();
   auto promise = drops_.keep(answer);
-  when_ready([this, promise, file,
-              office = query.office](const caf::error& trouble) {
-    auto known = core_.entry(file);
-    if (trouble) {
-      drops_.fail(promise, trouble);
-      return;
-    }
-    if (known && !belongs(*known, office)) {
-      drops_.fail(promise, foreign_file(file));
-      return;
-    }
-    ask_files(
-      event_job(file_op::remove, file),
-      [this, promise, file, was_there = known.has_value()](
-        const file_outcome&) {
-        drops_.deliver(promise, was_there);
-        carry_out(core_.dropped(file, now()));
-      },
-      [this, promise](const caf::error& reason) {
-        drops_.fail(promise, reason);
-      });
-  });
+  when_ready(
+    [this, promise, file, office = query.office](const caf::error& trouble) {
+      auto known = core_.entry(file);
+      if (trouble) {
+        drops_.fail(promise, trouble);
+        return;
+      }
+      if (known && !belongs(*known, office)) {
+        drops_.fail(promise, foreign_file(file));
+        return;
+      }
+      ask_files(
+        event_job(file_op::remove, file),
+        [this, promise, file,
+         was_there = known.has_value()](const file_outcome&) {
+          drops_.deliver(promise, was_there);
+          carry_out(core_.dropped(file, now()));
+        },
+        [this, promise](const caf::error& reason) {
+          drops_.fail(promise, reason);
+        });
+    });
   return answer;
 }
 

@@ -63,10 +63,9 @@ void events_state::compact_if_long() {
   rewriting_ = true;
   kit::bounded_request(self_, deps_.journal, limits::disk_timeout, atom::seal_v,
                        journal_root::state, std::string{record_path})
-    .then([this](caf::ok_atom) { rewrite(); },
-          [this](const caf::error& reason) {
-            rewritten(record_size_, reason);
-          });
+    .then(
+      [this](caf::ok_atom) { rewrite(); },
+      [this](const caf::error& reason) { rewritten(record_size_, reason); });
 }
 
 void events_state::rewrite() {
@@ -96,8 +95,7 @@ void events_state::rewrite() {
         },
         [this, reason](const caf::error&) {
           rewrite_timer_.arm(
-            self_,
-            std::chrono::milliseconds{limits::ledger_retry_delay},
+            self_, std::chrono::milliseconds{limits::ledger_retry_delay},
             [this, reason] { rewritten(record_size_, reason); });
         });
     });
@@ -136,8 +134,7 @@ void events_state::dispatch(const schedule_effect& effect) {
     .then(
       [this, file](const intake_reply&) {
         count("taken");
-        carry_out(
-          core_.dispatched(file, dispatch_outcome::taken, {}, now()));
+        carry_out(core_.dispatched(file, dispatch_outcome::taken, {}, now()));
       },
       [this, file](const caf::error& reason) {
         kit::log::warning(

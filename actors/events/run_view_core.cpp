@@ -54,9 +54,9 @@ std::string error_of(const run_record& run) {
     return run.why;
   }
   if (run.step == log_step::ended && !went_well(run.why))
-    return run.why == "unknown" ? "How it ended is not known."
-                                : "It ended without an answer: " + run.why
-                                    + ".";
+    return run.why == "unknown"
+             ? "How it ended is not known."
+             : "It ended without an answer: " + run.why + ".";
   if (run.is_open() && run.refused)
     return "Its turn was refused and is tried again: " + run.why;
   return {};

@@ -468,7 +468,8 @@ void schedule_core::fire(const std::string& file, file_state& state,
     state.occurrence_ms = latest * 1000;
     state.occurrence = text::iso_utc(state.occurrence_ms);
     state.skipped =
-      state.carried + std::max<int64_t>(static_cast<int64_t>(runs.count) - 1, 0);
+      state.carried
+      + std::max<int64_t>(static_cast<int64_t>(runs.count) - 1, 0);
     state.carried = 0;
   } else {
     state.occurrence_ms = *state.due_ms;
@@ -490,8 +491,8 @@ void schedule_core::claim(const std::string& file, file_state& state,
   line.occurrence = state.occurrence;
   line.sequence = table_.next_sequence(file);
   line.skipped = state.skipped;
-  line.may_schedule = state.payload->allow_schedules
-                      && state.author == event_author::operators;
+  line.may_schedule =
+    state.payload->allow_schedules && state.author == event_author::operators;
   line.conversation = state.target.conversation;
   record(file, state, std::move(line), out);
 }
@@ -531,7 +532,8 @@ schedule_effects schedule_core::recorded(const std::string& file, bool worked,
   auto& state = place->second;
   if (!worked) {
     state.retry_ms =
-      now.clock_ms + doubled(record_retry_ms, state.tries++, record_retry_cap_ms);
+      now.clock_ms
+      + doubled(record_retry_ms, state.tries++, record_retry_cap_ms);
     return out;
   }
   state.tries = 0;
@@ -571,8 +573,8 @@ void schedule_core::dispatch(const std::string& file, file_state& state,
   effect.occurrence = state.occurrence;
   effect.target = state.target;
   effect.text =
-    prompt_of(*state.payload, {state.skipped, now.wall_ms - state.occurrence_ms
-                                                > punctual_ms});
+    prompt_of(*state.payload,
+              {state.skipped, now.wall_ms - state.occurrence_ms > punctual_ms});
   effect.user = state.payload->user_id.value_or("EVENT");
   out.push_back(std::move(effect));
 }

@@ -19,10 +19,10 @@ namespace bureau::io {
 
 namespace {
 
-constexpr uint32_t entry_changes = IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO
-                                   | IN_MOVED_FROM | IN_DELETE;
-constexpr uint32_t own_end = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED
-                             | IN_UNMOUNT;
+constexpr uint32_t entry_changes =
+  IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+constexpr uint32_t own_end =
+  IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT;
 constexpr uint32_t wanted = entry_changes | IN_DELETE_SELF | IN_MOVE_SELF
                             | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK;
 constexpr size_t buffer_bytes = 32u << 10;
@@ -90,9 +90,9 @@ void directory_watches::drop(uint64_t id, bool told) {
   if (!told)
     return;
   caf::anon_send(what.sink, atom::changed_v, directory_change{{}, true, true});
-  caf::anon_send(what.owner, atom::failed_v, id,
-                 make_failure(errc::not_found,
-                              what.path + " is not watched any more"));
+  caf::anon_send(
+    what.owner, atom::failed_v, id,
+    make_failure(errc::not_found, what.path + " is not watched any more"));
 }
 
 std::vector<uint64_t> directory_watches::watchers_of(int number) const {

@@ -126,7 +126,8 @@ std::string events_section(const prompt_inputs& in) {
   for (const auto& tool : in.tools)
     if (tool.name == "event")
       return "## Events\n"
-             "`event` makes turns that come later. Their text is all they know: "
+             "`event` makes turns that come later. Their text is all they "
+             "know: "
              "name what is to be done, where, and how to tell it. A one-shot "
              "event needs an instant with its offset; a schedule without a "
              "timezone is one of the host's. Immediate and one-shot events "
@@ -199,8 +200,7 @@ std::string system_prompt(const prompt_inputs& inputs) {
   return identity(inputs) + "\n" + context_section(home) + "\n" + ids_section()
          + "\n" + environment_section(inputs, home) + "\n"
          + layout_section(inputs) + "\n" + events_section(inputs)
-         + memory_section(inputs, home) + "\n"
-         + tools_section(inputs);
+         + memory_section(inputs, home) + "\n" + tools_section(inputs);
 }
 
 } // namespace bureau::runner

@@ -134,10 +134,10 @@ event_reading parse_event_file(std::string_view content,
   auto where = std::string{filename} + ": ";
   auto parsed = json::parse(content);
   if (!parsed)
-    return refuse(malformed,
-                  where + "malformed: line " + std::to_string(parsed.fault->line)
-                    + ", column " + std::to_string(parsed.fault->column) + ": "
-                    + parsed.fault->what);
+    return refuse(
+      malformed, where + "malformed: line " + std::to_string(parsed.fault->line)
+                   + ", column " + std::to_string(parsed.fault->column) + ": "
+                   + parsed.fault->what);
   if (!parsed.value.is_object())
     return refuse(not_an_object, where + "the top level must be an object");
   const auto& object = parsed.value.get_object();
@@ -162,8 +162,7 @@ event_reading parse_event_file(std::string_view content,
                       + "` must be text",
                     std::string{item.name});
   auto& [type, platform, conversation, channel, kind, user, text, at, schedule,
-         timezone]
-    = members;
+         timezone] = members;
   event_payload payload;
   if (type.value) {
     auto known = parse_event_type(*type.value);
@@ -256,8 +255,8 @@ std::optional<int64_t> event_instant_ms(std::string_view text) {
       || !is_char(text, 13, ':'))
     return std::nullopt;
   auto leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-  if (day > month_days[static_cast<size_t>(month)]
-              + (month == 2 && leap ? 1 : 0))
+  if (day
+      > month_days[static_cast<size_t>(month)] + (month == 2 && leap ? 1 : 0))
     return std::nullopt;
   size_t at = 16;
   auto second = 0;

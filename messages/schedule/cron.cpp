@@ -31,14 +31,13 @@ constexpr field_rule second_rule = {"second", 0, 59, 60, {}, 0};
 constexpr field_rule minute_rule = {"minute", 0, 59, 60, {}, 0};
 constexpr field_rule hour_rule = {"hour", 0, 23, 24, {}, 0};
 constexpr field_rule day_rule = {"day of month", 1, 31, 31, {}, 0};
-constexpr field_rule month_rule = {
-  "month",
-  1,
-  12,
-  12,
-  {"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV",
-   "DEC"},
-  1};
+constexpr field_rule month_rule = {"month",
+                                   1,
+                                   12,
+                                   12,
+                                   {"JAN", "FEB", "MAR", "APR", "MAY", "JUN",
+                                    "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"},
+                                   1};
 constexpr field_rule weekday_rule = {
   "day of week", 0, 7, 7, {"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}, 0};
 constexpr field_rule year_rule = {"year", 1, 9999, 10'000, {}, 0};
@@ -201,13 +200,12 @@ bool read_days(std::string_view text, cron_pattern& into) {
 /// `d#k`, `d#L` and `dL`; false for anything else.
 bool read_special_weekday(std::string_view item, cron_pattern& into) {
   auto hash = item.find('#');
-  auto last = hash == std::string_view::npos && item.size() > 1
-              && item.ends_with('L');
+  auto last =
+    hash == std::string_view::npos && item.size() > 1 && item.ends_with('L');
   if (hash == std::string_view::npos && !last)
     return false;
-  auto day =
-    value_of(weekday_rule, last ? item.substr(0, item.size() - 1)
-                                : item.substr(0, hash));
+  auto day = value_of(weekday_rule, last ? item.substr(0, item.size() - 1)
+                                         : item.substr(0, hash));
   if (!day)
     return false;
   auto weekday = static_cast<size_t>(*day % 7);
@@ -408,9 +406,10 @@ civil_time civil_from_days(int64_t days) {
     day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
   auto shifted_month = (5 * day_of_year + 2) / 153;
   civil_time result;
-  result.day = static_cast<int>(day_of_year - (153 * shifted_month + 2) / 5 + 1);
-  result.month =
-    static_cast<int>(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
+  result.day =
+    static_cast<int>(day_of_year - (153 * shifted_month + 2) / 5 + 1);
+  result.month = static_cast<int>(shifted_month < 10 ? shifted_month + 3
+                                                     : shifted_month - 9);
   result.year = year_of_era + era * 400 + (result.month <= 2 ? 1 : 0);
   return result;
 }
@@ -480,26 +479,25 @@ caf::expected<cron_pattern> parse_cron(std::string_view text) {
         read_set(second_rule, at == 1 ? fields[0] : "0", result.seconds, any));
   check(minute_rule, read_set(minute_rule, fields[at], result.minutes, any));
   result.fixed_hours = true;
-  check(hour_rule, read_set(hour_rule, fields[at + 1], result.hours,
-                            result.fixed_hours));
+  check(hour_rule,
+        read_set(hour_rule, fields[at + 1], result.hours, result.fixed_hours));
   check(day_rule, read_days(fields[at + 2], result));
   check(month_rule, read_set(month_rule, fields[at + 3], result.months, any));
   check(weekday_rule, read_weekdays(fields[at + 4], result));
   if (fields.size() == 7)
     check(year_rule, read_years(fields[6], result));
   if (wrong != nullptr)
-    return make_failure(errc::bad_request,
-                        "the " + std::string{wrong->name}
-                          + " field of the schedule '" + std::string{text}
-                          + "' is not understood");
+    return make_failure(errc::bad_request, "the " + std::string{wrong->name}
+                                             + " field of the schedule '"
+                                             + std::string{text}
+                                             + "' is not understood");
   return result;
 }
 
 std::optional<int64_t> next_run_s(const cron_pattern& pattern,
                                   const zone_rules& zone, int64_t after_s) {
   auto at = after_s + 1;
-  auto give_up =
-    civil_from_local(at).year + calendar_cycle_years + 1;
+  auto give_up = civil_from_local(at).year + calendar_cycle_years + 1;
   for (;;) {
     auto span = zone.at(at);
     auto offset = int64_t{span.offset_s};

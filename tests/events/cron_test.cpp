@@ -109,12 +109,26 @@ TEST_SUITE("cron") {
   }
 
   TEST_CASE("what is no pattern is refused") {
-    for (auto pattern :
-         {"* * * *", "* * * * * * * *", "not a cron", "5/15 * * * *",
-          "60 * * * *", "0 9 * * 8", "0 9 0 * *", "0 9 * 13 *", "0 9 * * 5-1",
-          "0 9 * * 5-0", "*/61 * * * *", "*/0 * * * *", "/15 * * * *",
-          "1,2,,3 * * * *", "@reboot", "2027-05-01T00:00:00Z", "0 9 L-2 * *",
-          "0 9 * JANU *", "", "0 9 * * MON#6"})
+    for (auto pattern : {"* * * *",
+                         "* * * * * * * *",
+                         "not a cron",
+                         "5/15 * * * *",
+                         "60 * * * *",
+                         "0 9 * * 8",
+                         "0 9 0 * *",
+                         "0 9 * 13 *",
+                         "0 9 * * 5-1",
+                         "0 9 * * 5-0",
+                         "*/61 * * * *",
+                         "*/0 * * * *",
+                         "/15 * * * *",
+                         "1,2,,3 * * * *",
+                         "@reboot",
+                         "2027-05-01T00:00:00Z",
+                         "0 9 L-2 * *",
+                         "0 9 * JANU *",
+                         "",
+                         "0 9 * * MON#6"})
       CHECK_MESSAGE(is_refused(pattern), pattern);
     CHECK(sentence_of(parse_cron("0 24 * * *").error()).find("hour")
           != std::string::npos);
@@ -137,8 +151,7 @@ TEST_SUITE("cron") {
     REQUIRE(utc);
     constexpr int64_t t = 1'767'225'600;
     CHECK(runs_between(*hourly, *utc, t, t + 3599) == missed_runs{});
-    CHECK(runs_between(*hourly, *utc, t, t + 7200)
-          == missed_runs{t + 7200, 2});
+    CHECK(runs_between(*hourly, *utc, t, t + 7200) == missed_runs{t + 7200, 2});
     auto every_second = parse_cron("* * * * * *");
     auto many = runs_between(*every_second, *utc, t, t + 200'000);
     CHECK(many.latest_s == t + 200'000);

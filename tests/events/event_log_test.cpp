@@ -46,8 +46,8 @@ TEST_SUITE("record of events") {
     auto written = line(log_step::written, "");
     written.content = {7, 8, "ab"};
     written.author = event_author::operators;
-    for (const auto& x : {claimed, missed, ended, written,
-                          line(log_step::delivered, "1-2")})
+    for (const auto& x :
+         {claimed, missed, ended, written, line(log_step::delivered, "1-2")})
       CHECK(parse_log_line(print_log_line(x)) == x);
     for (auto text : {"", "x", "[]", R"({"v":2,"file":"a","st":"claimed"})",
                       R"({"v":1,"file":"a.json","occ":"1","st":"new"})"})

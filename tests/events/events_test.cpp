@@ -39,7 +39,6 @@ struct desk_script {
   /// Sessions at work, by key.
   std::map<std::string, session_snapshot> sessions;
   bool forgetful = false;
-
 };
 
 /// The desk, and the word that a turn is over.
@@ -152,8 +151,8 @@ struct events_world : node_fixture {
     files = spawn_inline_files(*system, disk, chance, file_probe);
     journal = spawn_inline_journal(*system, disk, dir.path() + "/state",
                                    dir.path() + "/ws", records);
-    desk =
-      kit::spawn_stateful<test_desk_actor, scripted_desk_state>(*system, script);
+    desk = kit::spawn_stateful<test_desk_actor, scripted_desk_state>(*system,
+                                                                     script);
     watch = kit::spawn_stateful<directory_watch_actor, scripted_watch_state>(
       *system, watched);
     events::events_deps deps;
@@ -174,11 +173,11 @@ struct events_world : node_fixture {
   void end() {
     watched->sink = nullptr;
     script->waiting.clear();
-    for (auto handle : {caf::actor_cast<caf::actor>(actor),
-                        caf::actor_cast<caf::actor>(desk),
-                        caf::actor_cast<caf::actor>(watch),
-                        caf::actor_cast<caf::actor>(journal),
-                        caf::actor_cast<caf::actor>(files)})
+    for (auto handle :
+         {caf::actor_cast<caf::actor>(actor), caf::actor_cast<caf::actor>(desk),
+          caf::actor_cast<caf::actor>(watch),
+          caf::actor_cast<caf::actor>(journal),
+          caf::actor_cast<caf::actor>(files)})
       if (handle)
         self->send_exit(handle, caf::exit_reason::user_shutdown);
     settle();
@@ -371,8 +370,8 @@ TEST_SUITE("events") {
 
   TEST_CASE("the store writes, lists, reads and removes") {
     events_world w;
-    auto stored = w.call<event_stored>(atom::write_v,
-                                       w.writing("daily.json", "look"));
+    auto stored =
+      w.call<event_stored>(atom::write_v, w.writing("daily.json", "look"));
     REQUIRE(stored);
     CHECK(stored->path == "events/daily.json");
     CHECK(get_file(w.dir / "ws/events/daily.json").ends_with("\"UTC\"}\n"));
@@ -403,12 +402,14 @@ TEST_SUITE("events") {
             w.call<event_entry>(atom::read_v, event_query{"daily.json", others})
               .error())
           == errc::denied);
-    CHECK(code_of(w.call<event_entry>(atom::read_v, event_query{"x.json", mine})
-                    .error())
-          == errc::not_found);
-    CHECK(code_of(w.call<bool>(atom::drop_v, event_query{"daily.json", others})
-                    .error())
-          == errc::denied);
+    CHECK(
+      code_of(
+        w.call<event_entry>(atom::read_v, event_query{"x.json", mine}).error())
+      == errc::not_found);
+    CHECK(
+      code_of(
+        w.call<bool>(atom::drop_v, event_query{"daily.json", others}).error())
+      == errc::denied);
     CHECK(w.exists("daily.json"));
     CHECK(*w.call<bool>(atom::drop_v, event_query{"daily.json", mine}));
     CHECK_FALSE(w.exists("daily.json"));
@@ -507,8 +508,8 @@ TEST_SUITE("events") {
     CHECK(run().status == cron_run_status::succeeded);
     CHECK(run().text->size() == limits::event_answer_bytes);
     CHECK(run().fields_truncated);
-    auto detail = w.call<contracts::cron_run>(
-      atom::read_v, event_run_query{"daily", {}, id});
+    auto detail = w.call<contracts::cron_run>(atom::read_v,
+                                              event_run_query{"daily", {}, id});
     REQUIRE(detail);
     CHECK(detail->artifact_run_id == std::string{"r1"});
     w.end();

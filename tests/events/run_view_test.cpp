@@ -87,7 +87,8 @@ TEST_SUITE("runs as operators see them") {
       w.tell(log_step::delivered, first);
       w.tell(log_step::ended, first, why);
       CHECK(w.last().status == status);
-      CHECK(static_cast<bool>(w.last().error) == (status != cron_run_status::succeeded));
+      CHECK(static_cast<bool>(w.last().error)
+            == (status != cron_run_status::succeeded));
     }
     view_world w;
     w.tell(log_step::missed, first, "too_old");

@@ -84,8 +84,10 @@ struct story {
     case schedule_step::look: {
       file_look look;
       if (found != disk.end())
-        look = {file_look::kind::regular, found->second.modified_ms,
-                found->second.content.size(), {}};
+        look = {file_look::kind::regular,
+                found->second.modified_ms,
+                found->second.content.size(),
+                {}};
       carry_out(core.looked(name, effect.number, look, now()));
       break;
     }
@@ -119,8 +121,8 @@ struct story {
     case schedule_step::remove:
       if (removable)
         disk.erase(name);
-      carry_out(core.removed(
-        name, removable ? removal::gone : removal::failed, now()));
+      carry_out(
+        core.removed(name, removable ? removal::gone : removal::failed, now()));
       break;
     case schedule_step::warn:
       warnings.push_back(effect.sentence);
@@ -228,8 +230,9 @@ TEST_SUITE("schedules") {
     s.put("a.json", "{");
     s.put("b.json", periodic("not a cron"));
     s.put("c.json", periodic("0 9 * * *", "Mars/Phobos"));
-    s.put("d.json",
-          R"({"type":"immediate","platform":"irc","conversationId":"x","text":"t"})");
+    s.put(
+      "d.json",
+      R"({"type":"immediate","platform":"irc","conversationId":"x","text":"t"})");
     s.advance(hour);
     CHECK(s.disk.size() == 4);
     CHECK(s.warnings.size() == 4);

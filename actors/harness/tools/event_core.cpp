@@ -43,10 +43,9 @@ event_call read_write(const bj::object& arguments, const event_place& place,
     return refuse(built.sentence + '.');
   auto instant = event_instant_ms(built.payload.at);
   if (*type == event_type::one_shot && *instant <= place.now_ms)
-    return refuse("`at` is " + built.payload.at
-                  + ", which is not in the future: it is "
-                  + text::iso_utc(place.now_ms)
-                  + " now. Check the offset from UTC.");
+    return refuse(
+      "`at` is " + built.payload.at + ", which is not in the future: it is "
+      + text::iso_utc(place.now_ms) + " now. Check the offset from UTC.");
   event_call result;
   result.what = event_action::write;
   auto& write = result.write;
@@ -126,7 +125,7 @@ event_call read_event_call(const bj::object& arguments,
 
 tool_outcome event_written_outcome(const event_write& written,
                                    const office_address& conversation) {
-  auto verb = written.must_exist ? "updated"
+  auto verb = written.must_exist                              ? "updated"
               : written.payload.type == event_type::immediate ? "queued"
                                                               : "scheduled";
   auto result = text_outcome(

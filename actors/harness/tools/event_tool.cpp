@@ -17,7 +17,8 @@ namespace {
 constexpr const char* event_text =
   "Schedules turns of this conversation: reminders (one-shot), recurring tasks "
   "(periodic) and work to be done right away on its own (immediate). action "
-  "create makes one, list tells what there is, read, update and delete need its "
+  "create makes one, list tells what there is, read, update and delete need "
+  "its "
   "filename. The text has to be complete in itself: the turn sees neither this "
   "one nor its history.";
 
@@ -72,10 +73,10 @@ private:
     auto arguments = json::parse(request.arguments.text);
     if (!arguments || !arguments.value.is_object())
       return failed_outcome("The arguments are not a JSON object.");
-    auto wanted = read_event_call(arguments.value.get_object(),
-                                  {conversation_, request.context,
-                                   request.message_id, time_zone_,
-                                   wall_->now_ms()});
+    auto wanted =
+      read_event_call(arguments.value.get_object(),
+                      {conversation_, request.context, request.message_id,
+                       time_zone_, wall_->now_ms()});
     if (!wanted.refusal.empty())
       return failed_outcome(wanted.refusal);
     switch (wanted.what) {
