@@ -1,6 +1,7 @@
 #include "actors/jobs/jobs.hpp"
 
 #include "actors/jobs/job_table_core.hpp"
+#include "actors/kit/promise_guard.hpp"
 #include "actors/kit/spawn_stateful.hpp"
 #include "config/os/posix_file_system.hpp"
 #include "messages/codec/json_support.hpp"
@@ -41,32 +42,26 @@ struct offices_script {
   bool forgetful = false;
   /// How entries end at once; empty: they stay open.
   std::string outcome = "sent";
-  /// Those who wait for the end of an entry.
-  std::multimap<std::string, caf::typed_response_promise<entry_end>> waiting;
   /// Offices that are in use.
   std::multiset<std::string> held;
   size_t holds = 0;
   std::optional<errc> no_hold;
-
-  void close(const std::string& id, std::string how, std::string run = {}) {
-    entry_end end;
-    end.outcome = std::move(how);
-    end.run = std::move(run);
-    ends[id] = end;
-    auto [first, last] = waiting.equal_range(id);
-    for (auto item = first; item != last; ++item)
-      item->second.deliver(end);
-    waiting.erase(first, last);
-  }
 };
 
+/// The story tells it when an entry has ended.
+using scripted_desk_actor =
+  job_desk_actor::extend<caf::reacts_to<atom::tick, std::string>>;
+
 struct scripted_offices_state {
-  job_desk_actor::stateful_pointer<scripted_offices_state> self;
+  scripted_desk_actor::stateful_pointer<scripted_offices_state> self;
   std::shared_ptr<offices_script> script;
+  /// Those who wait for the end of an entry.
+  std::multimap<std::string, uint64_t> waiting;
+  kit::promise_guard<entry_end> ends;
   static inline const char* name = "scripted_offices";
 
   explicit scripted_offices_state(
-    job_desk_actor::stateful_pointer<scripted_offices_state> me)
+    scripted_desk_actor::stateful_pointer<scripted_offices_state> me)
     : self(me) {}
 
   void init(std::shared_ptr<offices_script> shared) {
@@ -103,8 +98,15 @@ struct scripted_offices_state {
     }
     auto answer =
       self->make_response_promise<caf::typed_response_promise<entry_end>>();
-    script->waiting.emplace(query.message_id, answer);
+    waiting.emplace(query.message_id, ends.keep(answer));
     return answer;
+  }
+
+  void close(const std::string& id) {
+    auto [first, last] = waiting.equal_range(id);
+    for (auto item = first; item != last; ++item)
+      ends.deliver(item->second, script->ends.at(id));
+    waiting.erase(first, last);
   }
 
   caf::result<caf::ok_atom> hold(const office_address& address) {
@@ -115,8 +117,9 @@ struct scripted_offices_state {
     return caf::ok_atom_v;
   }
 
-  job_desk_actor::behavior_type make_behavior() {
+  scripted_desk_actor::behavior_type make_behavior() {
     return {
+      [this](atom::tick, const std::string& id) { close(id); },
       [this](atom::intake, const intake_request& x) { return take(x); },
       [this](atom::settled, const entry_query& x) { return await(x); },
       [this](atom::hold, const office_address& x) { return hold(x); },
@@ -186,7 +189,7 @@ struct jobs_world : node_fixture {
     deps.ws = make_workspace(place.dir.path() + "/ws", place.dir.path());
     files = spawn_inline_files(
       *system, std::make_shared<os::posix_file_system>(), chance, probe);
-    offices = kit::spawn_stateful<job_desk_actor, scripted_offices_state>(
+    offices = kit::spawn_stateful<scripted_desk_actor, scripted_offices_state>(
       *system, place.offices);
     settings = kit::spawn_stateful<settings_actor, scripted_settings_state>(
       *system, settings_log);
@@ -201,7 +204,7 @@ struct jobs_world : node_fixture {
     auto handles = jobs::spawn_jobs(*system, std::move(deps));
     room = handles.jobs;
     operators = handles.operators;
-    self->send(room, atom::start_v, offices);
+    self->send(room, atom::start_v, job_desk_actor{offices});
     if (attach)
       attach_console();
     settle();
@@ -259,6 +262,16 @@ struct jobs_world : node_fixture {
     return result;
   }
 
+  /// The ledger entry of a wake has ended.
+  void close(const std::string& id, std::string how, std::string run = {}) {
+    entry_end end;
+    end.outcome = std::move(how);
+    end.run = std::move(run);
+    place.offices->ends["job:" + id] = end;
+    self->send(offices, atom::tick_v, "job:" + id);
+    settle();
+  }
+
   job_answer cancel(const std::string& id) {
     job_answer result;
     ask(
@@ -289,7 +302,7 @@ struct jobs_world : node_fixture {
   std::shared_ptr<settings_script> settings_log;
   scripted_executor machine;
   files_actor files;
-  job_desk_actor offices;
+  scripted_desk_actor offices;
   settings_actor settings;
   transport_actor transport;
   jobs_actor room;
@@ -375,6 +388,7 @@ TEST_CASE("files of a job are private and hold no command once it runs") {
   jobs_world w{around};
   w.machine.on("secret", takes(1s, "out"));
   auto id = w.start("run-it --password=hunter2 secret");
+  w.advance(500ms);
   auto text = around.file(id, "job.json");
   auto file = json::parse(text);
   REQUIRE(file);
@@ -494,18 +508,18 @@ TEST_CASE("a wake is delivered when its entry is closed") {
   CHECK(w.read(id).job.wake.state == wake::pending);
   CHECK(w.open() == 1);
   SUBCASE("by the turn that read it") {
-    around.offices->close("job:" + id, "steered", "r1");
+    w.close(id, "steered", "r1");
     w.settle();
     CHECK(w.read(id).job.wake.state == wake::delivered);
     CHECK(w.read(id).disposition == contracts::wake_disposition::steered);
   }
   SUBCASE("by its own turn") {
-    around.offices->close("job:" + id, "sent", "r2");
+    w.close(id, "sent", "r2");
     w.settle();
     CHECK(w.read(id).disposition == contracts::wake_disposition::follow_up);
   }
   SUBCASE("it was ended before anybody read it") {
-    around.offices->close("job:" + id, "stopped");
+    w.close(id, "stopped");
     w.settle();
     CHECK(w.read(id).job.wake.state == wake::failed);
     CHECK(*w.read(id).job.last_error == code::process_job_wake_failed);
@@ -556,7 +570,7 @@ TEST_CASE("what a run knew reaches the turn of the wake, over a restart too") {
   REQUIRE(found.turn->pinned);
   CHECK(found.turn->pinned->messages.size() == 2);
   CHECK_FALSE(continuation_of(w, "pj-00000000000000ff").turn);
-  around.offices->close("job:" + id, "sent", "r8");
+  w.close(id, "sent", "r8");
   w.settle();
   CHECK_FALSE(contains(around.file(id, "job.json"), "originContext"));
   CHECK(contains(around.file(id, "job.json"), "follow_up"));
@@ -580,14 +594,29 @@ TEST_CASE("output that cannot be kept is no failure of the command") {
   jobs_world w{around};
   w.machine.on("make", takes(1s, "built"));
   auto id = w.start("make");
+  w.advance(500ms);
   w.probe->failures.push_back(make_failure(errc::disk, "no space"));
-  w.advance(1s);
+  w.advance(500ms);
   auto job = w.read(id).job;
   CHECK(job.state == state::succeeded);
   CHECK(*job.last_error == code::process_job_store_error);
   CHECK_FALSE(job.output.stdout_ref);
   REQUIRE(w.wakes().size() == 1);
   CHECK(contains(w.wakes()[0].event.text, "> built"));
+}
+
+TEST_CASE("an end that the disk refused is written when it takes it again") {
+  surroundings around;
+  jobs_world w{around};
+  w.machine.on("make", takes(1s, "built"));
+  auto id = w.start("make");
+  w.advance(500ms);
+  w.probe->failures.assign(3, make_failure(errc::disk, "no space"));
+  w.advance(500ms);
+  CHECK_FALSE(contains(around.file(id, "job.json"), "succeeded"));
+  w.advance(5s);
+  CHECK(contains(around.file(id, "job.json"), "succeeded"));
+  CHECK(w.wakes().size() == 1);
 }
 
 TEST_CASE("a wake that is not taken comes again, and only once") {
@@ -652,9 +681,10 @@ TEST_CASE("a wake whose outcome a crash hid is no second one") {
     jobs_world w{around};
     w.machine.on("make", takes(1s, "x"));
     id = w.start("make");
+    w.advance(500ms);
     // Output, end, then the record that says that the wake was delivered.
     w.probe->failures = {{}, {}, make_failure(errc::disk, "gone")};
-    w.advance(1s);
+    w.advance(500ms);
     CHECK(w.wakes().size() == 1);
   }
   jobs_world w{around};

@@ -284,7 +284,9 @@ struct source_state {
     known = std::move(shared);
   }
   continuation_source_actor::behavior_type make_behavior() {
-    return {[this](atom::load, const std::string&) { return *known; }};
+    return {[this](atom::load, const std::string&) {
+      return *known;
+    }};
   }
   std::shared_ptr<job_continuation> known;
 };
@@ -1066,6 +1068,8 @@ TEST_CASE_FIXTURE(runner_world, "the turn of a wake goes on where the run that "
   turn.pinned = contracts::continuation_context{};
   continuation->turn = turn;
   harness->outcome.deferred = {user_message("it is done", 1), reply("4")};
+  // The harness has opened it.
+  session->is_open = true;
   auto done = run(wake_ticket());
   CHECK(done->result.produced);
   REQUIRE(harness->prompts.size() == 1);
