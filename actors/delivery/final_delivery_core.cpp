@@ -71,35 +71,60 @@ std::vector<std::string> answer_chunks(std::string_view text, size_t max_chars,
   return chunks;
 }
 
+bool is_valid(const delivery_rules& rules) {
+  return rules.attempts >= 1 && rules.base_delay_ms >= 0
+         && rules.delay_cap_ms >= 0 && rules.asked_cap_ms >= 0;
+}
+
+std::vector<answer_piece> text_pieces(std::vector<std::string> texts) {
+  std::vector<answer_piece> result;
+  result.reserve(texts.size());
+  for (auto& text : texts)
+    result.push_back({std::move(text), caf::none, {}});
+  return result;
+}
+
 final_delivery::final_delivery(delivery_rules rules,
-                               std::vector<std::string> chunks)
-  : rules_(std::move(rules)), chunks_(std::move(chunks)),
-    markdown_(rules_.markdown) {
+                               std::vector<answer_piece> pieces)
+  : rules_(std::move(rules)), pieces_(std::move(pieces)), index_(rules_.first) {
 }
 
 delivery_step final_delivery::start(live_message& head) {
+  if (index_ >= pieces_.size())
+    return done{};
+  enter();
   head.answer_attempted = true;
-  if (head.last == wanted())
-    return next_chunk(head);
+  if (at_ == stage::head && head.last == wanted())
+    return next_piece(head);
   return attempt(head);
 }
 
+void final_delivery::enter() {
+  attempts_ = 0;
+  markdown_ = rules_.markdown;
+  if (pieces_[index_].file)
+    at_ = stage::file;
+  else
+    at_ = index_ == 0 ? stage::head : stage::overflow;
+}
+
 shown_text final_delivery::wanted() const {
-  const auto& chunk = chunks_[index_];
+  const auto& text = pieces_[index_].text;
   auto render = markdown_ && rules_.render;
-  return {render ? rules_.render(chunk) : chunk, markdown_,
-          content_kind::answer};
+  return {render ? rules_.render(text) : text, markdown_, content_kind::answer};
 }
 
 delivery_step final_delivery::attempt(live_message& head) {
   ++attempts_;
   message_call what;
   what.content = wanted();
-  if (at_ == stage::overflow) {
-    what.continues = head.ref.value_or("");
-    return call{std::move(what)};
+  if (at_ == stage::file) {
+    what.op = call_op::upload;
+    what.file = pieces_[index_].file;
   }
-  if (at_ == stage::head && head.ref) {
+  if (index_ > 0) {
+    what.continues = head.ref.value_or("");
+  } else if (at_ == stage::head && head.ref) {
     what.op = call_op::edit;
     what.ref = *head.ref;
   } else if (at_ == stage::head && !rules_.placeholder.empty()) {
@@ -119,8 +144,8 @@ delivery_step final_delivery::answered(live_message& head,
     at_ == stage::head ? outcome.fine() : outcome.kind == send_outcome::done;
   if (!fine)
     return failure(head, outcome);
-  if (at_ == stage::overflow)
-    return next_chunk(head);
+  if (index_ > 0)
+    return next_piece(head);
   if (!outcome.ref.empty())
     head.ref = outcome.ref;
   if (placeholder) {
@@ -130,12 +155,24 @@ delivery_step final_delivery::answered(live_message& head,
     return attempt(head);
   }
   head.last = wanted();
-  return next_chunk(head);
+  return next_piece(head);
+}
+
+bool final_delivery::is_repeatable(const live_message& head) const {
+  return (at_ == stage::head && head.ref)
+         || (rules_.drops_repeats && at_ != stage::file);
 }
 
 delivery_step final_delivery::failure(live_message& head,
                                       const call_outcome& outcome) {
   last_ = outcome;
+  if (rules_.recorded && !outcome.not_delivered) {
+    uncertain_ = !is_repeatable(head);
+    // The same edit twice is one edit.
+    last_.kind = uncertain_ ? send_outcome::fatal : send_outcome::retry;
+    return !uncertain_ && may_retry() ? delivery_step{wait{delay(outcome)}}
+                                      : error_of_last();
+  }
   uncertain_ = uncertain_ || !outcome.not_delivered;
   switch (outcome.kind) {
   case send_outcome::reformat_plain:
@@ -168,42 +205,48 @@ delivery_step final_delivery::waited(live_message& head) {
 }
 
 int64_t final_delivery::delay(const call_outcome& outcome) const {
+  if (outcome.retry_after_ms)
+    return std::clamp<int64_t>(*outcome.retry_after_ms, 0, rules_.asked_cap_ms);
   auto result = rules_.base_delay_ms;
   for (int64_t i = 1; i < attempts_ && result < rules_.delay_cap_ms; ++i)
     result =
       result > rules_.delay_cap_ms / 2 ? rules_.delay_cap_ms : result * 2;
-  result = outcome.retry_after_ms.value_or(result);
   return std::clamp<int64_t>(result, 0, rules_.delay_cap_ms);
 }
 
 delivery_step final_delivery::give_up(live_message& head) {
   if (aborted_)
     return done{};
-  if (at_ == stage::head) {
-    // The last resort: a fresh message without markup.
-    at_ = stage::last_resort;
-    attempts_ = 0;
-    markdown_ = false;
-    return attempt(head);
-  }
+  auto keeps = rules_.recorded && last_.kind == send_outcome::retry;
+  if (keeps || (at_ != stage::head && at_ != stage::file))
+    return error_of_last();
+  // The last resort: a fresh message without markup.
+  auto file = at_ == stage::file;
+  if (file)
+    pieces_[index_] = {std::move(pieces_[index_].line), caf::none, {}};
+  at_ = file && index_ > 0 ? stage::overflow : stage::last_resort;
+  attempts_ = 0;
+  markdown_ = false;
+  return attempt(head);
+}
+
+delivery_step final_delivery::error_of_last() const {
   delivery_error result;
   result.attempts = rules_.attempts;
   result.detail = last_.detail;
   // Behind a head that arrived, nobody knows what the reader sees.
-  if (uncertain_ || at_ == stage::overflow)
+  if (uncertain_ || (at_ == stage::overflow && !rules_.recorded))
     result.disposition = delivery_disposition::unknown;
   else if (last_.kind == send_outcome::retry)
     result.disposition = delivery_disposition::retryable;
   return result;
 }
 
-delivery_step final_delivery::next_chunk(live_message& head) {
-  at_ = stage::overflow;
+delivery_step final_delivery::next_piece(live_message& head) {
   ++index_;
-  if (aborted_ || index_ == chunks_.size())
+  if (aborted_ || index_ == pieces_.size())
     return done{};
-  attempts_ = 0;
-  markdown_ = rules_.markdown;
+  enter();
   return attempt(head);
 }
 

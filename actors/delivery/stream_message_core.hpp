@@ -1,5 +1,7 @@
 #pragma once
 
+#include "messages/contracts/reply_parts.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -72,13 +74,15 @@ struct call_outcome {
 };
 
 /// What a stream asks of its transport.
-enum class call_op : uint8_t { post, edit, remove };
+enum class call_op : uint8_t { post, edit, remove, upload };
 
 struct message_call {
   call_op op = call_op::post;
   /// Message to edit or remove.
   std::string ref;
   shown_text content;
+  /// File to upload; the content is what is said about it.
+  caf::optional<contracts::attachment_part> file;
   /// Head of the answer that a post continues.
   std::string continues;
 };

@@ -1,5 +1,7 @@
 #include "actors/office/delivery_core.hpp"
 
+#include "actors/delivery/stream_end_core.hpp"
+#include "actors/delivery/transport_core.hpp"
 #include "messages/limits.hpp"
 
 #include <algorithm>
@@ -9,42 +11,21 @@ namespace bureau::offices {
 
 namespace {
 
-int64_t backoff_ms(uint32_t attempts, int64_t retry_after_ms) {
-  using std::chrono::milliseconds;
-  constexpr int64_t first = milliseconds{limits::delivery_retry_delay}.count();
-  constexpr int64_t cap = milliseconds{limits::delivery_retry_cap}.count();
-  auto doubled = first << std::min<uint32_t>(attempts, 20);
-  return std::max(std::min(doubled, cap), retry_after_ms);
-}
-
 using contracts::attachment_part;
 using contracts::reply_part;
+using delivery::answer_piece;
 
-/// An answer as it goes out.
-struct answer_layout {
-  std::vector<const attachment_part*> files;
-  /// Parts that no platform shows.
-  std::vector<reply_part> others;
-  /// The text has a part of its own, before the files.
-  bool text = true;
-  /// Everything is one text.
-  bool one = true;
-};
+template <class Duration>
+constexpr int64_t ms(Duration time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+}
 
-answer_layout layout_of(const ledger_entry& entry, bool uploads) {
-  answer_layout result;
-  for (const auto& part : entry.parts) {
-    if (auto file = caf::get_if<attachment_part>(&part))
-      result.files.push_back(file);
-    else
-      result.others.push_back(part);
-  }
-  // Once a part is out the rest goes on in the same order, whatever the
-  // transport of today takes.
-  result.one = result.files.empty() || (!uploads && next_part(entry) == 0);
-  result.text =
-    !entry.text.empty() || !result.others.empty() || !entry.provisional.empty();
-  return result;
+/// Delay before a round, once `rounds` have failed before the last one.
+int64_t round_delay(uint32_t rounds) {
+  constexpr uint32_t most_doublings = 20;
+  return std::min(ms(limits::delivery_round_delay)
+                    << std::min(rounds, most_doublings),
+                  ms(limits::delivery_retry_cap));
 }
 
 std::string names_of(const std::vector<const attachment_part*>& files) {
@@ -54,15 +35,78 @@ std::string names_of(const std::vector<const attachment_part*>& files) {
   return result;
 }
 
-std::string with_fallback(const std::string& text,
-                          const std::vector<reply_part>& parts) {
-  auto whole = contracts::append_reply_part_fallback(text, parts);
-  return whole ? *whole : text;
-}
-
 bool is_uncertain(const ledger_entry& entry) {
   return entry.state == ledger_state::sending
          || entry.state == ledger_state::ambiguous;
+}
+
+/// Lays answers out for one transport.
+class layout {
+public:
+  layout(const ledger_entry& entry, const transport_info& info,
+         const delivery::answer_splitter& split)
+    : entry_(entry), info_(info), split_(split) {
+    for (const auto& part : entry.parts) {
+      if (auto file = caf::get_if<attachment_part>(&part))
+        files_.push_back(file);
+      else
+        others_.push_back(part);
+    }
+  }
+
+  bool has_files() const { return !files_.empty(); }
+  const std::vector<reply_part>& others() const { return others_; }
+
+  /// Everything in the text.
+  std::vector<answer_piece> together() const {
+    return text_pieces(whole_text(entry_.text, entry_.parts));
+  }
+
+  /// The text, then the files.
+  std::vector<answer_piece> apart() const {
+    std::vector<answer_piece> result;
+    auto text = whole_text(entry_.text, others_);
+    // What is shown of the run is to become something.
+    if (text.empty() && !entry_.provisional.empty())
+      text = names_of(files_);
+    if (!text.empty())
+      result = text_pieces(text);
+    for (auto file : files_)
+      result.push_back({{}, *file, line_of(*file)});
+    return result;
+  }
+
+private:
+  std::string whole_text(const std::string& text,
+                         const std::vector<reply_part>& parts) const {
+    delivery::stream_end end;
+    end.text = text;
+    end.options = {parts, info_.fallback};
+    return delivery::final_text_of(end, {});
+  }
+
+  std::string line_of(const attachment_part& file) const {
+    delivery::stream_end end;
+    end.options.parts = {reply_part{file}};
+    return delivery::final_text_of(end, {});
+  }
+
+  std::vector<answer_piece> text_pieces(const std::string& text) const {
+    return delivery::text_pieces(split_ ? split_(text, info_)
+                                        : delivery::split_for(text, info_));
+  }
+
+  const ledger_entry& entry_;
+  const transport_info& info_;
+  const delivery::answer_splitter& split_;
+  std::vector<const attachment_part*> files_;
+  std::vector<reply_part> others_;
+};
+
+void put_label(answer_piece& piece, bool after_restart) {
+  std::string label =
+    after_restart ? wording::sent_again_after_restart : wording::sent_again;
+  piece.text = label + (piece.text.empty() ? "" : "\n\n" + piece.text);
 }
 
 } // namespace
@@ -71,66 +115,92 @@ uint32_t next_part(const ledger_entry& entry) {
   return entry.state == ledger_state::sent ? entry.part + 1 : entry.part;
 }
 
-std::vector<reply_part> unsupported_parts(const ledger_entry& entry,
-                                          bool uploads) {
-  return uploads ? layout_of(entry, true).others : entry.parts;
-}
-
 bool platform_dedupes(platform_id platform) {
   return platform == platform_id::discord;
 }
 
-outbound plan_delivery(const ledger_entry& entry, const delivery_memory& memory,
-                       bool streams, bool uploads) {
-  outbound plan;
-  plan.rank = outbound_class::final_answer;
-  plan.content = outbound_content::answer;
-  plan.conversation = entry.event.address;
-  plan.run = entry.run;
-  plan.message_id = entry.id;
-  plan.target = entry.event.target;
-  auto layout = layout_of(entry, uploads);
-  auto before = layout.text ? 1u : 0u;
-  plan.part = next_part(entry);
-  if (!layout.one)
-    plan.parts = before + static_cast<uint32_t>(layout.files.size());
-  auto is_file = !layout.one && plan.part >= before
-                 && plan.part - before < layout.files.size();
+answer_plan plan_answer(const ledger_entry& entry,
+                        const delivery_memory& memory,
+                        const transport_info& info,
+                        const delivery::answer_splitter& split) {
+  answer_plan plan;
+  layout shape{entry, info, split};
+  plan.first = next_part(entry);
+  auto apart = info.uploads && shape.has_files();
+  plan.pieces = apart ? shape.apart() : shape.together();
   auto labelled = entry.labelled || entry.state == ledger_state::ambiguous;
-  if (is_file) {
-    const auto& file = *layout.files[plan.part - before];
+  if (plan.first > 0 && plan.pieces.size() != entry.of) {
+    // Once a part is out the rest goes on as it began, whatever the transport
+    // of today takes.
+    plan.pieces = apart ? shape.together() : shape.apart();
+    apart = !apart && shape.has_files();
+  }
+  if (plan.first > 0 && plan.pieces.size() != entry.of) {
+    // Its messages held more or less then: nobody knows where the rest begins.
+    plan.pieces.insert(plan.pieces.begin(), plan.first, answer_piece{});
+    labelled = true;
+  }
+  plan.unshown = apart && info.uploads ? shape.others() : entry.parts;
+  if (info.uploads)
+    for (const auto& piece : plan.pieces)
+      plan.files.push_back(piece.file);
+  auto& next = plan.pieces[plan.first];
+  if (next.file) {
     auto told = is_uncertain(entry) && entry.op == outbound_op::post;
-    if (uploads && !memory.line_instead && !told) {
-      plan.op = outbound_op::upload;
-      plan.file = file;
-    } else {
-      plan.text = with_fallback({}, {file});
-      // The label is about the line, not about the file before it.
+    // The label is about the line, not about the file before it.
+    if (!info.uploads || memory.line_instead || told) {
       labelled = labelled && told;
+      next = {next.line, caf::none, {}};
     }
-  } else if (layout.one) {
-    plan.text = with_fallback(entry.text, entry.parts);
-  } else {
-    plan.text = with_fallback(entry.text, layout.others);
-    if (plan.text.empty())
-      plan.text = names_of(layout.files);
   }
-  if (labelled) {
-    auto label = memory.after_restart ? wording::sent_again_after_restart
-                                      : wording::sent_again;
-    plan.text = label + (plan.text.empty() ? "" : "\n\n" + plan.text);
-    return plan;
-  }
-  if (plan.part > 0 || is_file)
-    return plan;
-  auto under_way = entry.state == ledger_state::sending;
-  auto edits = under_way ? entry.op == outbound_op::edit
-                         : streams && !entry.provisional.empty();
-  if (edits && !memory.post_instead) {
-    plan.op = outbound_op::edit;
-    plan.ref = under_way ? entry.ref : entry.provisional;
+  if (!info.uploads)
+    for (auto& piece : plan.pieces)
+      if (piece.file)
+        piece = {piece.line, caf::none, {}};
+  if (labelled)
+    put_label(next, memory.after_restart);
+  auto& head = plan.head;
+  if (plan.first > 0) {
+    if (!entry.answer_ref.empty())
+      head.ref = entry.answer_ref;
+  } else if (!labelled && !next.file) {
+    auto under_way = entry.state == ledger_state::sending;
+    auto edits = under_way ? entry.op == outbound_op::edit
+                           : info.streaming && !entry.provisional.empty();
+    if (edits)
+      head.ref = under_way ? entry.ref : entry.provisional;
   }
   return plan;
+}
+
+delivery::delivery_rules rules_of(const answer_plan& plan,
+                                  platform_id platform) {
+  delivery::delivery_rules rules;
+  rules.attempts = limits::delivery_attempts;
+  rules.base_delay_ms = ms(limits::delivery_retry_delay);
+  rules.delay_cap_ms = ms(limits::delivery_attempt_cap);
+  rules.asked_cap_ms = ms(limits::delivery_give_up);
+  rules.recorded = true;
+  rules.drops_repeats = platform_dedupes(platform);
+  rules.first = plan.first;
+  return rules;
+}
+
+outbound answer_operation(const ledger_entry& entry, const answer_plan& plan,
+                          uint32_t part, delivery::message_call call) {
+  auto result = delivery::operation_of(std::move(call));
+  result.rank = outbound_class::final_answer;
+  result.conversation = entry.event.address;
+  result.run = entry.run;
+  result.message_id = entry.id;
+  result.target = entry.event.target;
+  result.part = part;
+  result.parts = static_cast<uint32_t>(plan.pieces.size());
+  if (part + 1 == result.parts) {
+    result.attached = plan.unshown;
+    result.outcomes = contracts::unsupported_outcomes(plan.unshown);
+  }
+  return result;
 }
 
 ledger_record sending_record(const ledger_entry& entry, const outbound& plan) {
@@ -146,39 +216,31 @@ ledger_record sending_record(const ledger_entry& entry, const outbound& plan) {
   return record;
 }
 
-delivery_step judge_delivery(const ledger_entry& entry, const outbound& plan,
-                             const delivered& outcome, uint32_t attempts,
-                             int64_t now_ms) {
+bool is_worth_an_attempt(const ledger_entry& entry, int64_t now_ms) {
+  return now_ms - entry.produced_ms < ms(limits::delivery_give_up);
+}
+
+delivery_judgement judge_delivery(const ledger_entry& entry,
+                                  const delivery::delivery_error& fault,
+                                  bool is_file, uint32_t rounds,
+                                  int64_t now_ms) {
   using enum delivery_verdict;
-  auto delay = backoff_ms(attempts, outcome.retry_after_ms);
-  auto limit = std::chrono::milliseconds{limits::delivery_give_up}.count();
+  using disposition = delivery::delivery_disposition;
   // A file that does not arrive leaves a line.
-  auto never = delivery_step{
-    plan.op == outbound_op::upload ? line_instead : undeliverable, 0};
-  auto again =
-    now_ms - entry.produced_ms < limit ? delivery_step{retry, delay} : never;
-  switch (outcome.fault) {
-  case delivery_fault::none:
-  case delivery_fault::not_modified:
-    return {sent, 0};
-  case delivery_fault::dropped:
-    return {stopped, 0};
-  case delivery_fault::retryable:
-  case delivery_fault::recreate:
-  case delivery_fault::reformat_plain:
-  case delivery_fault::permanent:
+  delivery_judgement never{is_file ? line_instead : undeliverable, 0};
+  switch (fault.disposition) {
+  case disposition::retryable:
+    if (is_worth_an_attempt(entry, now_ms))
+      return {retry, round_delay(rounds)};
+    break;
+  case disposition::unknown:
+    if (!entry.labelled)
+      return {ambiguous, ms(limits::delivery_retry_delay)};
+    break;
+  case disposition::permanent:
     break;
   }
-  if (outcome.certainty == failure_certainty::unknown) {
-    // An edit done twice is the same edit.
-    if (plan.op == outbound_op::edit
-        || platform_dedupes(entry.event.address.platform))
-      return again;
-    return entry.labelled ? never : delivery_step{ambiguous, delay};
-  }
-  if (outcome.fault == delivery_fault::retryable)
-    return again;
-  return plan.op == outbound_op::edit ? delivery_step{post_instead, 0} : never;
+  return never;
 }
 
 delivered outcome_of_error(const ledger_entry& entry, std::string detail) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "actors/delivery/answer_split_core.hpp"
+#include "actors/delivery/final_delivery_core.hpp"
 #include "actors/office/ledger_core.hpp"
 
 #include <cstdint>
@@ -37,59 +39,79 @@ bool platform_dedupes(platform_id platform);
 
 /// What the office remembers of a delivery besides the ledger.
 struct delivery_memory {
-  /// Attempts that failed.
+  /// Attempts that failed, and rounds of them.
   uint32_t attempts = 0;
-  /// The message that an edit would replace is gone: post instead.
-  bool post_instead = false;
+  uint32_t rounds = 0;
   /// The file of this part cannot be uploaded: a line tells of it instead.
   bool line_instead = false;
   /// The uncertainty came from a restart, not from the transport.
   bool after_restart = false;
+  /// Files that went out as lines.
+  std::vector<contracts::reply_part> unshown;
 };
 
 /// The part of an answer that goes out next.
 uint32_t next_part(const ledger_entry& entry);
 
-/// The operation that delivers the next part of an entry's answer. Where files
-/// can be uploaded the text is the first part and every file is one of its own;
-/// elsewhere there is one part, whose text names what cannot be shown.
-/// @param streams the transport takes edits of interim messages
-/// @param uploads the transport takes files
-outbound plan_delivery(const ledger_entry& entry, const delivery_memory& memory,
-                       bool streams, bool uploads = false);
+/// An answer as it goes out: text in pieces that fit, then every file; where
+/// files cannot be uploaded the text names what is not shown. Part and piece
+/// are one and the same.
+struct answer_plan {
+  std::vector<delivery::answer_piece> pieces;
+  /// Piece that goes out next.
+  size_t first = 0;
+  /// Visible message: it becomes the answer, or what follows hangs on it.
+  delivery::live_message head;
+  /// Parts that the reader of the answer is only told of.
+  std::vector<contracts::reply_part> unshown;
+  /// Files that are to be uploaded, by their piece.
+  std::vector<caf::optional<contracts::attachment_part>> files;
+};
 
-/// What of an answer the reader is only told of.
-std::vector<contracts::reply_part> unsupported_parts(const ledger_entry& entry,
-                                                     bool uploads);
+/// @param info what the transport can do
+/// @param split empty: delivery::split_for
+answer_plan plan_answer(const ledger_entry& entry,
+                        const delivery_memory& memory,
+                        const transport_info& info,
+                        const delivery::answer_splitter& split = {});
+
+/// How attempts to deliver go on (decision A3).
+delivery::delivery_rules rules_of(const answer_plan& plan,
+                                  platform_id platform);
+
+/// The operation of a call that delivers a part.
+/// @param part of the plan; the last one takes what is not shown along
+outbound answer_operation(const ledger_entry& entry, const answer_plan& plan,
+                          uint32_t part, delivery::message_call call);
 
 /// The record that goes before the operation: `sending`.
 ledger_record sending_record(const ledger_entry& entry, const outbound& plan);
 
 enum class delivery_verdict : uint8_t {
-  sent,
-  /// Back to produced, again after a while.
+  /// Back to produced, another round after a while.
   retry,
   /// It may have happened: once more, with a label.
   ambiguous,
-  /// The edited message is gone: a new message, at once.
-  post_instead,
   /// The file cannot be uploaded: a line about it, at once.
   line_instead,
   undeliverable,
-  /// The run was stopped; the transport dropped the answer.
-  stopped,
 };
 
-struct delivery_step {
-  delivery_verdict verdict = delivery_verdict::sent;
+struct delivery_judgement {
+  delivery_verdict verdict = delivery_verdict::undeliverable;
   /// retry, ambiguous: wait before the next attempt.
   int64_t delay_ms = 0;
 };
 
-/// What follows from an outcome.
-delivery_step judge_delivery(const ledger_entry& entry, const outbound& plan,
-                             const delivered& outcome, uint32_t attempts,
-                             int64_t now_ms);
+/// What follows from a round that failed.
+/// @param is_file the part on its way is a file
+delivery_judgement judge_delivery(const ledger_entry& entry,
+                                  const delivery::delivery_error& fault,
+                                  bool is_file, uint32_t rounds,
+                                  int64_t now_ms);
+
+/// Whether an answer is still worth an attempt.
+bool is_worth_an_attempt(const ledger_entry& entry, int64_t now_ms);
 
 /// An error reply of a transport as an outcome: before `sending` was recorded
 /// nothing can have happened.

@@ -347,17 +347,18 @@ void office_state::on_attach(const transport_actor& transport) {
   transport_ = transport;
   transport_ready_ = false;
   for (auto& [id, state] : deliveries_)
-    state.due_ms = 0;
+    if (state.due_ms = 0; !state.outstanding)
+      // It may be another one, which can do other things.
+      state.attempts.reset();
   greet_transport();
 }
 
 void office_state::greet_transport() {
   if (!transport_)
     return;
-  auto ready = [this](bool streams, bool uploads) {
+  auto ready = [this](const transport_info& info) {
     transport_ready_ = true;
-    streams_ = streams;
-    uploads_ = uploads;
+    info_ = info;
     boot();
     pump();
     pump_files();
@@ -365,10 +366,13 @@ void office_state::greet_transport() {
   kit::bounded_request(self_, transport_, limits::mailbox_timeout,
                        atom::config_v)
     .then(
-      [ready](const transport_info& info) {
-        ready(info.streaming, info.uploads);
-      },
-      [ready](caf::error&) { ready(false, false); });
+      [ready](const transport_info& info) { ready(info); },
+      [ready](caf::error&) {
+        // Text posts are what every transport can do.
+        transport_info plain;
+        plain.streaming = false;
+        ready(plain);
+      });
 }
 
 // -- ledger -------------------------------------------------------------------

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/delivery/answer_split_core.hpp"
 #include "actors/office/intake_core.hpp"
 #include "actors/office/interfaces.hpp"
 #include "messages/interfaces/factories.hpp"
@@ -27,6 +28,8 @@ struct office_deps {
   settings_actor settings;
   std::shared_ptr<const wall_clock> wall;
   intake_bounds intake;
+  /// Cuts answers that are too long for a platform; empty: delivery::split_for.
+  delivery::answer_splitter split;
   /// What is to be tidied up when an office goes to sleep; may be empty.
   std::function<file_job(const office&)> sleep_job;
   /// Makes the directory of an office again that somebody deleted; set by

@@ -1,3 +1,4 @@
+#include "actors/delivery/transport_core.hpp"
 #include "actors/kit/log.hpp"
 #include "actors/kit/requests.hpp"
 #include "actors/office/office_state.hpp"
@@ -51,7 +52,7 @@ office_state::ok_promise office_state::on_may_send(const delivery_key& key) {
     oks_.deliver(promise, caf::ok_atom_v);
     return answer;
   }
-  auto plan = found->second.plan;
+  auto plan = found->second.operation;
   plan.part = key.part;
   plan.op = key.op;
   plan.ref = key.op == outbound_op::edit ? key.ref : std::string{};
@@ -113,26 +114,62 @@ void office_state::start_delivery(const ledger_entry& entry) {
   auto id = entry.id;
   auto& state = deliveries_[id];
   if (!state.notice.empty()) {
-    state.plan = make_notice(entry.event, state.notice);
+    state.operation = make_notice(entry.event, state.notice);
     ship(id);
     return;
   }
-  state.plan = plan_delivery(entry, state.memory, streams_, uploads_);
-  if (state.plan.op != outbound_op::edit
-      || entry.state == ledger_state::sending) {
+  if (state.attempts) {
+    follow(id, state.attempts->waited(state.plan.head));
+    return;
+  }
+  state.plan = plan_answer(entry, state.memory, info_, deps_.split);
+  state.attempts.emplace(rules_of(state.plan, entry.event.address.platform),
+                         state.plan.pieces);
+  follow(id, state.attempts->start(state.plan.head));
+}
+
+// Carries out what a delivery wants next.
+void office_state::follow(const std::string& id, delivery::delivery_step next) {
+  auto entry = core_->find(id);
+  auto& state = deliveries_.at(id);
+  if (auto call = std::get_if<delivery::call>(&next)) {
+    auto part = static_cast<uint32_t>(state.attempts->piece());
+    state.operation =
+      answer_operation(*entry, state.plan, part, std::move(call->what));
+    state.outstanding = true;
+    begin_sending(id);
+  } else if (auto pause = std::get_if<delivery::wait>(&next)) {
+    if (is_worth_an_attempt(*entry, wall_ms()))
+      retry(id, pause->ms);
+    else
+      round_failed(id, {0, delivery::delivery_disposition::permanent,
+                        "it was tried for too long"});
+  } else if (auto fault = std::get_if<delivery::delivery_error>(&next)) {
+    round_failed(id, *fault);
+  }
+}
+
+void office_state::begin_sending(const std::string& id) {
+  auto entry = core_->find(id);
+  const auto& state = deliveries_.at(id);
+  if (state.operation.op != outbound_op::edit
+      || entry->state == ledger_state::sending) {
     ship(id);
     return;
   }
   // Nobody asks the gate for an edit; it is recorded here.
-  auto line = sending_record(entry, state.plan);
+  auto line = sending_record(*entry, state.operation);
   line.at = text::iso_utc(wall_ms());
   record(
     std::move(line), durability::sync, [this, id](const caf::error& reason) {
-      if (!reason)
+      if (!reason) {
         ship(id);
-      else
-        retry(id,
-              std::chrono::milliseconds{limits::ledger_retry_delay}.count());
+        return;
+      }
+      // What comes after the wait begins anew with the same piece.
+      if (auto found = deliveries_.find(id); found != deliveries_.end())
+        found->second.attempts.reset();
+      retry(id, std::chrono::milliseconds{limits::ledger_retry_delay}.count());
     });
 }
 
@@ -141,7 +178,7 @@ void office_state::ship(const std::string& id) {
   if (found == deliveries_.end())
     return;
   kit::bounded_request(self_, transport_, limits::delivery_timeout,
-                       atom::deliver_v, found->second.plan)
+                       atom::deliver_v, found->second.operation)
     .then([this, id](const delivered& result) { outcome(id, result); },
           [this, id](caf::error& reason) {
             if (auto entry = core_->find(id))
@@ -161,47 +198,58 @@ void office_state::outcome(const std::string& id, const delivered& result) {
     notice_outcome(*entry, result);
     return;
   }
-  auto step = judge_delivery(*entry, state.plan, result, state.memory.attempts,
-                             wall_ms());
-  if (step.verdict != delivery_verdict::sent)
+  if (result.fault == delivery_fault::dropped) {
+    finish_unsent(id, "stopped", true);
+    pump();
+    return;
+  }
+  auto part = state.attempts->piece();
+  auto next =
+    state.attempts->answered(state.plan.head, delivery::outcome_of(result));
+  if (state.attempts->piece() > part) {
+    auto last = state.attempts->piece() == state.attempts->pieces();
+    part_sent(id, result.ref);
+    if (last)
+      return;
+  } else {
+    ++state.memory.attempts;
     kit::log::warning(label_, "the answer to " + id
                                 + " was not delivered: " + result.detail);
-  switch (step.verdict) {
-  case delivery_verdict::sent:
-    finish_sent(id, result.ref);
-    break;
-  case delivery_verdict::retry:
-    ++state.memory.attempts;
     // A repeated edit or a deduplicated post goes on from where it is.
     if (result.certainty == failure_certainty::definite)
       back_to_produced(id);
-    retry(id, step.delay_ms);
+  }
+  follow(id, std::move(next));
+}
+
+void office_state::round_failed(const std::string& id,
+                                const delivery::delivery_error& fault) {
+  auto entry = core_->find(id);
+  auto& state = deliveries_.at(id);
+  auto is_file = state.operation.op == outbound_op::upload;
+  auto judged =
+    judge_delivery(*entry, fault, is_file, state.memory.rounds, wall_ms());
+  state.attempts.reset();
+  switch (judged.verdict) {
+  case delivery_verdict::retry:
+    ++state.memory.rounds;
+    retry(id, judged.delay_ms);
     break;
   case delivery_verdict::ambiguous: {
-    ++state.memory.attempts;
     auto line = make_record(id, ledger_state::ambiguous);
-    line.why = result.detail;
+    line.why = fault.detail;
     note(std::move(line));
-    retry(id, step.delay_ms);
+    retry(id, judged.delay_ms);
     break;
   }
-  case delivery_verdict::post_instead:
-    state.memory.post_instead = true;
-    back_to_produced(id);
-    pump();
-    break;
   case delivery_verdict::line_instead:
-    state.memory = {};
     state.memory.line_instead = true;
     back_to_produced(id);
+    state.due_ms = 0;
     pump();
     break;
   case delivery_verdict::undeliverable:
     finish_unsent(id, "undeliverable", false);
-    pump();
-    break;
-  case delivery_verdict::stopped:
-    finish_unsent(id, "stopped", true);
     pump();
     break;
   }
@@ -225,10 +273,18 @@ void office_state::back_to_produced(const std::string& id) {
 
 // -- ends ---------------------------------------------------------------------
 
-void office_state::finish_sent(const std::string& id, const std::string& ref) {
+// A part of an answer has arrived; after the last one the entry is closed.
+void office_state::part_sent(const std::string& id, std::string ref) {
   auto entry = core_->find(id);
   auto& state = deliveries_.at(id);
-  auto step = sending_record(*entry, state.plan);
+  auto step = sending_record(*entry, state.operation);
+  // An edit that names no message has changed the one that it was told.
+  if (ref.empty())
+    ref = state.operation.ref;
+  auto& files = state.plan.files;
+  if (step.part < files.size() && files[step.part]
+      && step.op != outbound_op::upload)
+    state.memory.unshown.push_back(*files[step.part]);
   auto line = make_record(id, ledger_state::sent);
   line.ref = ref;
   line.part = step.part;
@@ -243,16 +299,22 @@ void office_state::finish_sent(const std::string& id, const std::string& ref) {
   }
   if (!closes(line)) {
     note(std::move(line));
-    state = {};
-    pump();
+    // The next part has a fate of its own.
+    state.memory = {0, 0, false, false, std::move(state.memory.unshown)};
     return;
   }
-  tell_unsupported(*entry);
+  auto unshown = state.plan.unshown;
+  unshown.insert(unshown.end(), state.memory.unshown.begin(),
+                 state.memory.unshown.end());
+  line.outcomes = contracts::unsupported_outcomes(unshown);
+  for (const auto& outcome : line.outcomes)
+    kit::log::info(label_, "the answer to " + id + ": "
+                             + to_string(outcome.code) + ": "
+                             + std::string{contracts::message_of(outcome)});
   auto event = entry->event;
   auto answer_ref = entry->answer_ref.empty() ? ref : entry->answer_ref;
-  entry_end end{"sent",       entry->run, entry->text,
-                entry->parts, answer_ref, {},
-                {}};
+  entry_end end{"sent",     entry->run, entry->text, entry->parts,
+                answer_ref, {},         {}};
   append_answer({event, entry->run, entry->text, answer_ref, wall_ms()},
                 [this, event, end](const caf::error& reason) mutable {
                   if (reason)
@@ -278,14 +340,6 @@ void office_state::finish_unsent(const std::string& id, const std::string& why,
         {entry->event, entry->run, entry->text, entry->answer_ref, wall_ms()});
   }
   close_dead(id, why, told);
-}
-
-void office_state::tell_unsupported(const ledger_entry& entry) const {
-  auto parts = unsupported_parts(entry, uploads_);
-  for (const auto& outcome : contracts::unsupported_outcomes(parts))
-    kit::log::info(label_, "the answer to " + entry.id + ": "
-                             + to_string(outcome.code) + ": "
-                             + std::string{contracts::message_of(outcome)});
 }
 
 // Closes what an answer covers: with its note when the answer arrived, dead
@@ -318,7 +372,9 @@ void office_state::append_answer(const ledger_answer& answer,
   log_record line;
   line.date = text::iso_utc(answer.at_ms);
   line.ts = answer.ref.empty() ? answer.run : answer.ref;
-  line.thread_ts = answer.event.thread_ts;
+  // A message that opens a thread names none; its session does.
+  line.thread_ts =
+    thread_suffix_of(answer.event.session_key).value_or(answer.event.thread_ts);
   line.text = answer.text;
   line.reply_to = answer.event.message_id;
   line.session_key = answer.event.session_key;
@@ -347,15 +403,15 @@ void office_state::append_own(log_record line,
   line.user = "bot";
   line.from_bot = true;
   line.platform = to_string(place_.address.platform);
-  log_.append(
-    print_log_line(line), durability::lazy,
-    [this, then = std::move(then)](const caf::error& reason) {
-      if (reason)
-        kit::log::warning(label_, "what was said is not in the chat log: "
-                                    + sentence_of(reason));
-      if (then)
-        then(reason);
-    });
+  log_.append(print_log_line(line), durability::lazy,
+              [this, then = std::move(then)](const caf::error& reason) {
+                if (reason)
+                  kit::log::warning(label_,
+                                    "what was said is not in the chat log: "
+                                      + sentence_of(reason));
+                if (then)
+                  then(reason);
+              });
 }
 
 // -- notices ------------------------------------------------------------------

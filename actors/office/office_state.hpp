@@ -100,9 +100,13 @@ private:
   };
 
   /// Delivery of an entry: of its answer, or of the notice that it was lost.
-  struct delivery {
+  struct shipment {
     delivery_memory memory;
-    outbound plan;
+    answer_plan plan;
+    /// The round of attempts under way.
+    std::optional<delivery::final_delivery> attempts;
+    /// What the transport was given last.
+    outbound operation;
     /// Text of the notice; empty: the answer is delivered.
     std::string notice;
     bool outstanding = false;
@@ -286,12 +290,15 @@ private:
   void interrupt(const std::string& id, const std::string& text);
   void pump();
   void start_delivery(const ledger_entry& entry);
+  void follow(const std::string& id, delivery::delivery_step next);
+  /// Records an edit, then ships; what is posted is recorded by the gate.
+  void begin_sending(const std::string& id);
   void ship(const std::string& id);
   void outcome(const std::string& id, const delivered& result);
   void notice_outcome(const ledger_entry& entry, const delivered& result);
-  void finish_sent(const std::string& id, const std::string& ref);
-  /// Says in the log which parts of an answer could not be shown.
-  void tell_unsupported(const ledger_entry& entry) const;
+  void round_failed(const std::string& id,
+                    const delivery::delivery_error& fault);
+  void part_sent(const std::string& id, std::string ref);
   void finish_unsent(const std::string& id, const std::string& why, bool told);
   void back_to_produced(const std::string& id);
   void close_covered(const ledger_entry& answer, const std::string& dead_why);
@@ -314,8 +321,7 @@ private:
   transport_actor transport_;
   /// The transport said what it can do.
   bool transport_ready_ = false;
-  bool streams_ = false;
-  bool uploads_ = false;
+  transport_info info_;
   offices_parent_actor parent_;
   std::optional<ledger_core> core_;
   /// Ids in the chat log that the ledger does not know.
@@ -357,7 +363,7 @@ private:
   /// about.
   std::multimap<std::string, uint64_t> awaited_;
   std::deque<std::pair<std::string, entry_end>> recent_ends_;
-  std::map<std::string, delivery> deliveries_;
+  std::map<std::string, shipment> deliveries_;
   std::deque<std::string> causes_;
   std::map<std::string, size_t> deaths_;
   bool reported_open_ = false;

@@ -1,5 +1,6 @@
 #include "actors/runner/resilient_stream_core.hpp"
 
+#include "actors/delivery/answer_split_core.hpp"
 #include "messages/contracts/provider_status.hpp"
 #include "messages/contracts/text_split.hpp"
 #include "messages/contracts/tool_names.hpp"
@@ -26,9 +27,7 @@ bool is_blank(std::string_view text) {
 
 bool is_valid(const stream_options& options) {
   return options.edit_debounce_ms >= 0
-         && options.max_message_chars >= min_message_chars
-         && options.max_send_retries >= 0 && options.retry_cap_ms >= 0
-         && options.retry_base_delay_ms >= 0;
+         && options.max_message_chars >= min_message_chars;
 }
 
 resilient_stream_core::resilient_stream_core(stream_options options)
@@ -44,7 +43,7 @@ stream_effects resilient_stream_core::status(std::string_view text,
                                              int64_t now_ms) {
   stream_effects out;
   if (!is_open())
-    return out;
+    return {stream::closed{}};
   if (has_hint()) {
     status_ = contracts::normalize_trailing(text, status_);
     main_.post_due = true;
@@ -59,7 +58,9 @@ stream_effects resilient_stream_core::status(std::string_view text,
 stream_effects resilient_stream_core::append(const std::string& delta,
                                              int64_t now_ms) {
   stream_effects out;
-  if (!is_open() || delta.empty())
+  if (!is_open())
+    return {stream::closed{}};
+  if (delta.empty())
     return out;
   text_ += delta;
   has_answer_ = has_answer_ || !is_blank(delta);
@@ -71,7 +72,7 @@ stream_effects resilient_stream_core::replace(std::string text,
                                               int64_t now_ms) {
   stream_effects out;
   if (!is_open())
-    return out;
+    return {stream::closed{}};
   text_ = std::move(text);
   has_answer_ = has_answer_ || !is_blank(text_);
   text_changed(out, now_ms);
@@ -92,7 +93,7 @@ stream_effects resilient_stream_core::event(const stream_event& event,
                                             int64_t now_ms) {
   stream_effects out;
   if (!is_open())
-    return out;
+    return {stream::closed{}};
   if (has_hint())
     show_hint(event);
   else
@@ -225,7 +226,8 @@ bool resilient_stream_core::relocate(stream_effects& out) {
   }
   if (std::exchange(debounce_armed_, false))
     out.push_back(stream::cancel_debounce{});
-  send(out, purpose::relocation, {call_op::remove, *main_.ref, {}, {}}, false);
+  send(out, purpose::relocation, {call_op::remove, *main_.ref, {}, {}, {}},
+       false);
   return true;
 }
 
@@ -235,8 +237,11 @@ bool resilient_stream_core::is_transient(const live_message& subject) const {
 
 shown_text resilient_stream_core::preview(std::string_view text,
                                           content_kind kind) const {
-  return {contracts::build_streaming_tail_preview(text, budget(), tail_prefix),
-          false, kind};
+  auto shown =
+    options_.length != nullptr
+      ? delivery::tail_preview(text, budget(), tail_prefix, options_.length)
+      : contracts::build_streaming_tail_preview(text, budget(), tail_prefix);
+  return {std::move(shown), false, kind};
 }
 
 std::optional<shown_text> resilient_stream_core::wanted(bool activity) const {
@@ -308,7 +313,7 @@ void resilient_stream_core::settle_interim(stream_effects& out,
     subject.last = settled.what.content;
     return;
   }
-  if (outcome.kind == send_outcome::recreate && !aborted_)
+  if (outcome.kind == send_outcome::recreate)
     subject.forget();
   // A preview that can never succeed, or that stands there perhaps, is not
   // worth a second one.

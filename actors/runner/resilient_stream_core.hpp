@@ -1,9 +1,9 @@
 #pragma once
 
-#include "actors/delivery/final_delivery_core.hpp"
 #include "actors/delivery/stream_end_core.hpp"
 #include "actors/delivery/stream_message_core.hpp"
 #include "actors/runner/activity_ledger_core.hpp"
+#include "messages/text/length_unit.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -20,11 +20,7 @@ namespace bureau::runner {
 using delivery::call_op;
 using delivery::call_outcome;
 using delivery::content_kind;
-using delivery::delivery_disposition;
-using delivery::delivery_step;
-using delivery::final_delivery;
 using delivery::live_message;
-using delivery::markup_renderer;
 using delivery::message_call;
 using delivery::send_outcome;
 using delivery::shown_text;
@@ -42,21 +38,17 @@ struct stream_options {
   std::string initial_status = "Thinking…";
   int64_t edit_debounce_ms = 750;
   int64_t max_message_chars = 3800;
-  int64_t max_send_retries = 3;
-  int64_t retry_cap_ms = 60'000;
-  int64_t retry_base_delay_ms = 500;
+  /// What they are; empty: code points.
+  text::length_function length = nullptr;
   bool show_hints = true;
-  bool format_markdown = true;
   /// Nothing of the answer is shown before its end; activity is a ledger.
   bool final_only = false;
   activity_view activity = activity_view::hint;
-  /// What the transport can do, and whether it cuts long messages unasked.
-  bool splits_oversized = false;
+  /// What the transport can do.
   bool can_remove = true;
   bool can_indicate = true;
-  markup_renderer render;
-  /// The answer goes to the owner of the turn, who delivers it; everything
-  /// visible is then only a preview.
+  /// The owner of the turn records the answer before it is delivered:
+  /// everything visible is then only a preview.
   bool hand_over = false;
   /// Message of an earlier attempt; empty = none.
   std::string provisional;
@@ -81,31 +73,29 @@ struct arm_debounce {
   int64_t ms = 0;
 };
 struct cancel_debounce {};
-/// Call wait_over after this time.
-struct wait {
-  int64_t ms = 0;
-};
 /// Call settle_timeout after limits::interim_settle_timeout.
 struct arm_settle {};
 /// The first post of the stream failed; the next write tries again.
 struct write_failed {
   std::string detail;
 };
-/// Have the owner record the answer; answer with recorded or not_recorded.
+/// A write came after the end and was not taken.
+struct closed {};
+/// Have the answer recorded, or delivered; answer with recorded or
+/// not_recorded.
 struct produce {
   std::string text;
-  std::vector<contracts::reply_part> parts;
+  contracts::finish_options options;
   /// Visible message that the answer will replace.
   std::string provisional;
   bool silent = false;
+  /// The same message with what it shows, and the text of a message that has to
+  /// stand before the answer can take its place; empty = none.
+  live_message head;
+  std::string placeholder;
 };
 /// The caller of finish gets its answer.
 struct finished {};
-struct failed {
-  int64_t attempts = 0;
-  delivery_disposition disposition = delivery_disposition::permanent;
-  std::string detail;
-};
 /// Nothing is left to do but to await a last outcome, for a while.
 struct linger {};
 /// Nothing is left to do.
@@ -115,9 +105,9 @@ struct end {};
 
 using stream_effect =
   std::variant<stream::send, stream::indicate, stream::arm_debounce,
-               stream::cancel_debounce, stream::wait, stream::arm_settle,
-               stream::write_failed, stream::produce, stream::finished,
-               stream::failed, stream::linger, stream::end>;
+               stream::cancel_debounce, stream::arm_settle,
+               stream::write_failed, stream::closed, stream::produce,
+               stream::finished, stream::linger, stream::end>;
 
 using stream_effects = std::vector<stream_effect>;
 
@@ -134,7 +124,7 @@ public:
     ledger_.shorten(std::move(roots));
   }
 
-  /// False once it was finished or dismissed; writes then have no effect.
+  /// False once it was finished or dismissed: writes are answered by `closed`.
   bool is_open() const { return mode_ == mode::open; }
 
   stream_effects status(std::string_view text, int64_t now_ms);
@@ -144,13 +134,12 @@ public:
   stream_effects answered(uint64_t call, const call_outcome& outcome,
                           int64_t now_ms);
   stream_effects debounce_due();
-  stream_effects wait_over();
   stream_effects settle_timeout();
 
   /// The end. A call under way is waited for, so that the answer can take the
   /// place of what it shows.
   stream_effects finish(stream_end end);
-  /// The end of a stream that is handed over and has nothing to say.
+  /// The end of a stream that has nothing to say.
   stream_effects finish_silently();
   stream_effects recorded();
   stream_effects not_recorded();
@@ -159,21 +148,17 @@ public:
   /// an answer.
   stream_effects dismiss();
 
-  /// The run was aborted; an answer under way may still arrive.
-  stream_effects abort();
-
 private:
   enum class mode : uint8_t {
     open,
     finishing,
-    delivering,
     producing,
     ended,
     dismissed,
   };
 
   /// Why a call was made.
-  enum class purpose : uint8_t { interim, relocation, answer };
+  enum class purpose : uint8_t { interim, relocation };
 
   struct pending_call {
     uint64_t id = 0;
@@ -208,13 +193,9 @@ private:
   void settle_interim(stream_effects& out, const pending_call& settled,
                       const call_outcome& outcome, int64_t now_ms);
 
-  // -- ending (resilient_stream_end_core.cpp)
-  // --------------------------------------
+  // -- ending (resilient_stream_end_core.cpp) ---------------------------------
 
-  void begin_end(stream_effects& out);
   void produce(stream_effects& out);
-  void deliver(stream_effects& out);
-  void follow(stream_effects& out, delivery_step step);
   void take_back(stream_effects& out, live_message& gone, bool activity);
   void settle_down(stream_effects& out);
 
@@ -251,10 +232,7 @@ private:
   // -- the end ----------------------------------------------------------------
   stream_end end_;
   bool silent_ = false;
-  bool aborted_ = false;
-  bool waiting_ = false;
-  std::optional<final_delivery> delivery_;
-  /// Message that the recorded answer will replace.
+  /// Message that the answer will replace.
   std::string handed_over_;
 };
 

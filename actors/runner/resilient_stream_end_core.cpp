@@ -1,16 +1,8 @@
 #include "actors/runner/resilient_stream_core.hpp"
 
-#include "messages/contracts/text_split.hpp"
-
 #include <utility>
 
 namespace bureau::runner {
-
-namespace {
-
-constexpr std::string_view empty_answer = "No response text was returned.";
-
-} // namespace
 
 // -- outcomes -----------------------------------------------------------------
 
@@ -22,9 +14,6 @@ stream_effects resilient_stream_core::answered(uint64_t call,
     return out;
   auto settled = *std::exchange(pending_, std::nullopt);
   switch (settled.why) {
-  case purpose::answer:
-    follow(out, delivery_->answered(main_, outcome));
-    return out;
   case purpose::interim:
     settle_interim(out, settled, outcome, now_ms);
     break;
@@ -40,9 +29,8 @@ stream_effects resilient_stream_core::answered(uint64_t call,
     pump(out);
     break;
   case mode::finishing:
-    begin_end(out);
+    produce(out);
     break;
-  case mode::delivering:
   case mode::producing:
     break;
   case mode::ended:
@@ -56,17 +44,10 @@ stream_effects resilient_stream_core::answered(uint64_t call,
   return out;
 }
 
-stream_effects resilient_stream_core::wait_over() {
-  stream_effects out;
-  if (std::exchange(waiting_, false))
-    follow(out, delivery_->waited(main_));
-  return out;
-}
-
 stream_effects resilient_stream_core::settle_timeout() {
   stream_effects out;
   if (mode_ == mode::finishing)
-    begin_end(out);
+    produce(out);
   return out;
 }
 
@@ -81,7 +62,7 @@ stream_effects resilient_stream_core::finish(stream_end end) {
   if (std::exchange(debounce_armed_, false))
     out.push_back(stream::cancel_debounce{});
   if (!pending_)
-    begin_end(out);
+    produce(out);
   else if (options_.hand_over)
     out.push_back(stream::arm_settle{});
   return out;
@@ -92,74 +73,20 @@ stream_effects resilient_stream_core::finish_silently() {
   return finish({});
 }
 
-void resilient_stream_core::begin_end(stream_effects& out) {
-  if (options_.hand_over)
-    produce(out);
-  else
-    deliver(out);
-}
-
-void resilient_stream_core::deliver(stream_effects& out) {
-  mode_ = mode::delivering;
-  auto text = contracts::normalize_trailing(
-    delivery::final_text_of(end_, text_), empty_answer);
-  auto fits = options_.splits_oversized && options_.format_markdown;
-  delivery::delivery_rules rules;
-  rules.attempts = options_.max_send_retries + 1;
-  rules.base_delay_ms = options_.retry_base_delay_ms;
-  rules.delay_cap_ms = options_.retry_cap_ms;
-  rules.markdown = options_.format_markdown;
-  rules.render = options_.render;
-  if (has_hint())
-    rules.placeholder = status_;
-  delivery_.emplace(
-    std::move(rules),
-    delivery::answer_chunks(text, budget(), fits ? options_.render : nullptr));
-  if (aborted_)
-    delivery_->abort();
-  follow(out, delivery_->start(main_));
-}
-
-void resilient_stream_core::follow(stream_effects& out, delivery_step step) {
-  if (auto next = std::get_if<delivery::call>(&step)) {
-    send(out, purpose::answer, std::move(next->what), false);
-    return;
-  }
-  if (auto pause = std::get_if<delivery::wait>(&step)) {
-    waiting_ = true;
-    out.push_back(stream::wait{pause->ms});
-    return;
-  }
-  mode_ = mode::ended;
-  if (auto fault = std::get_if<delivery::delivery_error>(&step))
-    out.push_back(stream::failed{fault->attempts, fault->disposition,
-                                 std::move(fault->detail)});
-  else
-    out.push_back(stream::finished{});
-  take_back(out, activity_, true);
-  out.push_back(stream::end{});
-}
-
-stream_effects resilient_stream_core::abort() {
-  aborted_ = true;
-  if (delivery_)
-    delivery_->abort();
-  return wait_over();
-}
-
-// -- the end that is handed over ----------------------------------------------
-
 void resilient_stream_core::produce(stream_effects& out) {
   mode_ = mode::producing;
   stream::produce fact;
   fact.silent = silent_;
   if (!silent_) {
-    // A status that cannot be taken back is not replaced either.
-    if (options_.can_remove || !is_status(main_))
+    // A preview that cannot be taken back is not replaced either.
+    if (!options_.hand_over || options_.can_remove || !is_status(main_))
       handed_over_ = main_.ref.value_or("");
     fact.text = end_.text ? *end_.text : text_;
-    fact.parts = end_.parts;
+    fact.options = end_.options;
     fact.provisional = handed_over_;
+    fact.head = main_;
+    if (has_hint())
+      fact.placeholder = status_;
   }
   out.push_back(std::move(fact));
 }

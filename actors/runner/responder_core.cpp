@@ -1,5 +1,11 @@
 #include "actors/runner/responder_core.hpp"
 
+#include "actors/delivery/transport_core.hpp"
+#include "messages/errc.hpp"
+
+#include <caf/error.hpp>
+#include <caf/sec.hpp>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -8,20 +14,8 @@ namespace bureau::runner {
 
 namespace {
 
-/// Code points that fit on a platform whatever they are made of.
-int64_t code_points_that_fit(const transport_info& info) {
-  constexpr int64_t least = 32;
-  constexpr int64_t widest_utf16 = 2;
-  constexpr int64_t widest_utf8 = 4;
-  if (info.max_length == 0)
-    return std::numeric_limits<int64_t>::max();
-  auto room = int64_t{info.max_length};
-  if (info.length_unit == "utf16")
-    room /= widest_utf16;
-  else if (info.length_unit == "bytes")
-    room /= widest_utf8;
-  return std::max(room, least);
-}
+/// The shortest bound that a draft has room in.
+constexpr int64_t least_room = 32;
 
 } // namespace
 
@@ -31,7 +25,10 @@ stream_options stream_options_of(const transport_info& info,
   result.hand_over = true;
   // The transport paces its edits, and one at a time is under way.
   result.edit_debounce_ms = 0;
-  result.max_message_chars = code_points_that_fit(info);
+  result.max_message_chars = info.max_length == 0
+                               ? std::numeric_limits<int64_t>::max()
+                               : std::max(int64_t{info.max_length}, least_room);
+  result.length = text::length_function_of(info.length_unit);
   result.show_hints = info.activity != activity_style::none;
   result.final_only = !info.streaming;
   result.activity = info.activity == activity_style::hint
@@ -43,59 +40,39 @@ stream_options stream_options_of(const transport_info& info,
   return result;
 }
 
-call_outcome outcome_of(const delivered& outcome) {
-  call_outcome result;
-  result.ref = outcome.ref;
-  result.detail = outcome.detail;
-  if (outcome.retry_after_ms > 0)
-    result.retry_after_ms = outcome.retry_after_ms;
-  result.not_delivered = outcome.certainty == failure_certainty::definite;
-  switch (outcome.fault) {
-  case delivery_fault::none:
+bool shows_only_answers(const transport_info& info) {
+  return !info.streaming && info.activity == activity_style::none
+         && !info.typing;
+}
+
+delivered outcome_of_error(const caf::error& reason) {
+  delivered outcome;
+  outcome.fault = delivery_fault::retryable;
+  outcome.detail = sentence_of(reason);
+  outcome.certainty = failure_certainty::unknown;
+  // It was lost with the operation, or an answer did not come.
+  if (reason == caf::sec::request_receiver_down)
+    return outcome;
+  // A transport that refuses has not begun.
+  switch (code_of(reason)) {
+  case errc::queue_full:
+  case errc::shutting_down:
+  case errc::not_ready:
+    outcome.certainty = failure_certainty::definite;
     break;
-  case delivery_fault::not_modified:
-    result.kind = send_outcome::not_modified;
-    break;
-  case delivery_fault::recreate:
-    result.kind = send_outcome::recreate;
-    break;
-  case delivery_fault::reformat_plain:
-    result.kind = send_outcome::reformat_plain;
-    break;
-  case delivery_fault::retryable:
-  case delivery_fault::dropped:
-    result.kind = send_outcome::retry;
-    break;
-  case delivery_fault::permanent:
-    result.kind = send_outcome::fatal;
+  default:
     break;
   }
-  return result;
+  return outcome;
 }
 
 outbound operation_of(message_call call, bool activity) {
-  outbound result;
-  result.rank = outbound_class::interim;
-  switch (call.op) {
-  case call_op::post:
-    result.op = outbound_op::post;
-    break;
-  case call_op::edit:
-    result.op = outbound_op::edit;
-    break;
-  case call_op::remove:
-    result.op = outbound_op::remove;
-    // After a stop the transport drops all of the run but its control
-    // operations.
-    result.rank = outbound_class::control;
-    break;
-  }
-  auto status =
-    call.op != call_op::remove && call.content.kind == content_kind::status;
-  result.content =
-    activity || status ? outbound_content::activity : outbound_content::answer;
-  result.text = std::move(call.content.text);
-  result.ref = std::move(call.ref);
+  auto result = delivery::operation_of(std::move(call));
+  // After a stop the transport drops all of the run but its control operations.
+  result.rank = result.op == outbound_op::remove ? outbound_class::control
+                                                 : outbound_class::interim;
+  if (activity)
+    result.content = outbound_content::activity;
   return result;
 }
 

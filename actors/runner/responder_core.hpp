@@ -14,8 +14,11 @@ namespace bureau::runner {
 stream_options stream_options_of(const transport_info& info,
                                  std::string provisional);
 
-/// What became of an interim operation.
-call_outcome outcome_of(const delivered& outcome);
+/// Whether a platform shows nothing of a run but its answer.
+bool shows_only_answers(const transport_info& info);
+
+/// What became of an operation that the transport answered with an error.
+delivered outcome_of_error(const caf::error& reason);
 
 /// The operation of a call, without the run that it belongs to.
 outbound operation_of(message_call call, bool activity);

@@ -2,10 +2,10 @@
 #include "actors/runner/resilient_stream_core.hpp"
 #include "messages/codec/json_support.hpp"
 #include "tests/conformance/functions.hpp"
+#include "tests/support/whole_stream.hpp"
 
 #include <cmath>
 #include <deque>
-#include <set>
 
 namespace bureau::conformance {
 
@@ -32,9 +32,9 @@ stream_end end_of(const bj::object& step) {
   auto parts = json::member(step, "parts");
   if (auto list = parts != nullptr ? parts->if_array() : nullptr)
     for (const auto& part : *list)
-      result.parts.push_back(contracts::parse_reply_part(part));
+      result.options.parts.push_back(contracts::parse_reply_part(part));
   if (json::text_or_empty(step, "policy") == "none")
-    result.policy = contracts::unsupported_part_fallback::none;
+    result.options.fallback = contracts::unsupported_part_fallback::none;
   return result;
 }
 
@@ -109,15 +109,23 @@ stream_options options_of(const bj::object& options,
   read_time(options, "editDebounceMs", result.edit_debounce_ms);
   read_count(transport, "maxMessageChars", result.max_message_chars);
   read_count(options, "maxMessageChars", result.max_message_chars);
-  read_count(options, "maxSendRetries", result.max_send_retries);
-  read_time(options, "retryCapMs", result.retry_cap_ms);
-  read_time(options, "retryBaseDelayMs", result.retry_base_delay_ms);
   result.show_hints = flag(options, "showHints", true);
-  result.format_markdown = flag(options, "formatMarkdown", true);
   result.final_only = flag(options, "finalOnly", false);
-  result.splits_oversized = flag(transport, "splitsOversizedMessages", false);
   result.can_remove = flag(transport, "canDelete", true);
   result.can_indicate = flag(transport, "canIndicate", true);
+  return result;
+}
+
+delivery::delivery_rules rules_of(const bj::object& options,
+                                  const bj::object& transport) {
+  delivery::delivery_rules result;
+  int64_t retries = result.attempts - 1;
+  read_count(options, "maxSendRetries", retries);
+  result.attempts = retries + 1;
+  read_time(options, "retryCapMs", result.delay_cap_ms);
+  result.asked_cap_ms = result.delay_cap_ms;
+  read_time(options, "retryBaseDelayMs", result.base_delay_ms);
+  result.markdown = flag(options, "formatMarkdown", true);
   auto render = json::text_or_empty(transport, "render");
   if (render == "entities")
     result.render = with_entities;
@@ -130,10 +138,12 @@ stream_options options_of(const bj::object& options,
 
 class stream_world {
 public:
-  stream_world(stream_options options, const bj::object& setting)
+  stream_world(stream_options options, delivery::delivery_rules rules,
+               const bj::object& setting)
     : setting_(object_of(json::member(setting, "transport"))),
       abort_on_wait_(json::int_member(setting, "abortOnWait").value_or(0)),
-      core_(std::move(options)) {
+      core_(std::move(options), std::move(rules),
+            flag(setting_, "splitsOversizedMessages", false)) {
     core_.shorten({"/ws", "/home/agent"});
   }
 
@@ -149,11 +159,7 @@ private:
   void take(const bj::object& step) {
     auto op = json::text_or_empty(step, "op");
     auto text = json::text_or_empty(step, "text");
-    static const std::set<std::string> writes = {"status", "append", "replace",
-                                                 "event", "burst"};
-    if (writes.contains(op) && !core_.is_open()) {
-      throws("closed");
-    } else if (op == "status") {
+    if (op == "status") {
       carry_out(core_.status(text, now_));
     } else if (op == "append") {
       carry_out(core_.append(text, now_));
@@ -197,9 +203,13 @@ private:
     now_ = until;
   }
 
-  void carry_out(stream_effects effects) {
+  void carry_out(test::whole_effects effects) {
     for (auto& item : effects)
       std::visit([this](auto& effect) { apply(effect); }, item);
+  }
+
+  void apply(stream_effect& item) {
+    std::visit([this](auto& effect) { apply(effect); }, item);
   }
 
   void apply(stream::send& item) {
@@ -217,7 +227,7 @@ private:
   void apply(stream::arm_debounce& item) { due_ = now_ + item.ms; }
   void apply(stream::cancel_debounce&) { due_.reset(); }
 
-  void apply(stream::wait& item) {
+  void apply(delivery::wait& item) {
     if (item.ms > 0) {
       auto record = begin("wait");
       record["ms"] = item.ms;
@@ -233,7 +243,9 @@ private:
 
   void apply(stream::write_failed&) { throws("transport_failure"); }
 
-  void apply(stream::failed& item) {
+  void apply(stream::closed&) { throws("closed"); }
+
+  void apply(delivery::delivery_error& item) {
     throws("ChannelDeliveryError");
     auto& record = records_.back().as_object();
     record["attempts"] = item.attempts;
@@ -317,7 +329,7 @@ private:
 
   bj::object setting_;
   int64_t abort_on_wait_;
-  resilient_stream_core core_;
+  test::whole_stream core_;
   bj::array records_;
   int64_t step_ = -1;
   int64_t now_ = 0;
@@ -329,11 +341,13 @@ private:
 
 outcome resilient_case(const bj::array& args) {
   const auto& setting = object_of(&argument(args, 0));
-  auto options = options_of(object_of(json::member(setting, "stream")),
-                            object_of(json::member(setting, "transport")));
-  if (!is_valid(options))
+  const auto& stream = object_of(json::member(setting, "stream"));
+  const auto& transport = object_of(json::member(setting, "transport"));
+  auto options = options_of(stream, transport);
+  auto rules = rules_of(stream, transport);
+  if (!is_valid(options) || !is_valid(rules))
     return answer(bj::array{bj::object{{"t", 0}, {"throws", "RangeError"}}});
-  stream_world world{std::move(options), setting};
+  stream_world world{std::move(options), std::move(rules), setting};
   return answer(world.play(argument(args, 1).as_array()));
 }
 

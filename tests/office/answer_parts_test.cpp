@@ -1,5 +1,6 @@
 #include "actors/office/delivery_core.hpp"
 #include "messages/limits.hpp"
+#include "tests/office/first_operation.hpp"
 #include "tests/office/story.hpp"
 
 #include <caf/all.hpp>
@@ -103,44 +104,58 @@ texts said(const office_world& world) {
 TEST_CASE("how an answer with files is laid out") {
   auto entry = answer_with({file("a"), failure(), file("b")});
   SUBCASE("one text where files cannot be uploaded") {
-    auto plan = plan_delivery(entry, {}, true, false);
+    auto plan = first_operation(entry, {}, true, false);
     CHECK(plan.parts == 1);
     CHECK(plan.text
           == "here\n\n" + line_about("a") + "\n" + line_about_failure + "\n"
                + line_about("b"));
-    CHECK(unsupported_parts(entry, false).size() == 3);
+    CHECK(plan.attached == entry.parts);
+    CHECK(plan.outcomes.size() == 3);
   }
   SUBCASE("the text, then every file") {
-    auto plan = plan_delivery(entry, {}, true, true);
+    auto plan = first_operation(entry, {}, true, true);
     CHECK(plan.part == 0);
     CHECK(plan.parts == 3);
     CHECK(plan.op == outbound_op::post);
     CHECK(plan.text == "here\n\n" + line_about_failure);
     CHECK_FALSE(plan.file);
     entry.state = ledger_state::sent;
-    plan = plan_delivery(entry, {}, true, true);
+    entry.of = 3;
+    plan = first_operation(entry, {}, true, true);
     CHECK(plan.part == 1);
     CHECK(plan.op == outbound_op::upload);
     CHECK(contracts::reply_part{*plan.file} == file("a"));
     CHECK(plan.text.empty());
-    CHECK(unsupported_parts(entry, true)
-          == std::vector<contracts::reply_part>{failure()});
+    CHECK(plan.attached.empty());
+    entry.part = 1;
+    plan = first_operation(entry, {}, true, true);
+    CHECK(plan.part == 2);
+    CHECK(plan.attached == std::vector<contracts::reply_part>{failure()});
   }
   SUBCASE("a file alone needs no text") {
     entry = answer_with({file("a")}, "");
-    auto plan = plan_delivery(entry, {}, true, true);
+    auto plan = first_operation(entry, {}, true, true);
     CHECK(plan.op == outbound_op::upload);
     CHECK(plan.parts == 1);
     // But what is shown of the run is to become something.
     entry.provisional = "p1";
-    plan = plan_delivery(entry, {}, true, true);
+    plan = first_operation(entry, {}, true, true);
     CHECK(plan.op == outbound_op::edit);
     CHECK(plan.parts == 2);
     CHECK(plan.text == "a");
   }
+  SUBCASE("a program reads the text as it is") {
+    transport_info info;
+    info.fallback = contracts::unsupported_part_fallback::none;
+    auto plan = first_operation(entry, {}, info);
+    CHECK(plan.text == "here");
+    CHECK(plan.attached == entry.parts);
+    CHECK(plan.outcomes == contracts::unsupported_outcomes(entry.parts));
+  }
   SUBCASE("what began as several parts goes on so") {
     entry.state = ledger_state::sent;
-    auto plan = plan_delivery(entry, {}, true, false);
+    entry.of = 3;
+    auto plan = first_operation(entry, {}, true, false);
     CHECK(plan.part == 1);
     CHECK(plan.parts == 3);
     CHECK(plan.op == outbound_op::post);
@@ -149,13 +164,14 @@ TEST_CASE("how an answer with files is laid out") {
   SUBCASE("a line that is uncertain is said again, with the label") {
     entry.state = ledger_state::ambiguous;
     entry.part = 1;
+    entry.of = 3;
     entry.op = outbound_op::post;
-    auto plan = plan_delivery(entry, {}, true, true);
+    auto plan = first_operation(entry, {}, true, true);
     CHECK(plan.op == outbound_op::post);
     CHECK(plan.text
           == "(sent again; you may see this twice)\n\n" + line_about("a"));
     entry.op = outbound_op::upload;
-    plan = plan_delivery(entry, {}, true, true);
+    plan = first_operation(entry, {}, true, true);
     CHECK(plan.op == outbound_op::upload);
     CHECK(plan.text == "(sent again; you may see this twice)");
   }
@@ -193,6 +209,37 @@ TEST_CASE("a file that the platform refuses becomes a line") {
   answer(node, {file("a"), file("b")});
   CHECK(world.shown == texts{"here", line_about("a"), "file[b]"});
   CHECK(said(world) == texts{"here"});
+}
+
+TEST_CASE("what a reader did not get is kept in the ledger") {
+  office_world world;
+  auto kept = [&] {
+    auto text = get_file(world.ledger_path());
+    std::vector<contracts::delivery_outcome> result;
+    for (const auto& line : read_ledger(text).records)
+      if (!line.outcomes.empty())
+        result = line.outcomes;
+    return result;
+  };
+  SUBCASE("because nothing can be uploaded") {
+    office_node node{world};
+    answer(node, {file("a"), failure()});
+    REQUIRE(kept().size() == 2);
+    CHECK(kept()[0].type == contracts::delivery_part_type::attachment);
+    CHECK(kept()[1].code == contracts::part_failure_code::artifact_too_large);
+  }
+  SUBCASE("because the platform refused a file") {
+    office_node node{world, uploads};
+    node.gate->outcomes = {delivered{}, fault_of(delivery_fault::permanent)};
+    answer(node, {file("a"), file("b")});
+    REQUIRE(kept().size() == 1);
+    CHECK(kept()[0].type == contracts::delivery_part_type::attachment);
+  }
+  SUBCASE("which is nothing when all arrived") {
+    office_node node{world, uploads};
+    answer(node, {file("a")});
+    CHECK(kept().empty());
+  }
 }
 
 TEST_CASE("a file that the platform cannot take now is tried again") {

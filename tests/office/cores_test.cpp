@@ -2,6 +2,7 @@
 #include "actors/office/intake_core.hpp"
 #include "actors/office/open_list.hpp"
 #include "messages/limits.hpp"
+#include "tests/office/first_operation.hpp"
 
 #include <doctest/doctest.h>
 
@@ -223,103 +224,107 @@ TEST_CASE("where a stop finds its turn") {
 TEST_CASE("an answer is an edit of its interim message or a post") {
   using enum ledger_state;
   delivery_memory memory;
-  auto plan = plan_delivery(entry_in(produced), memory, true);
+  auto plan = test::first_operation(entry_in(produced), memory, true);
   CHECK(plan.op == outbound_op::edit);
   CHECK(plan.ref == "p1");
   CHECK(plan.text == "answer");
   CHECK(plan.rank == outbound_class::final_answer);
   CHECK(plan.message_id == "7");
   CHECK(plan.target.text == "{}");
-  CHECK(plan_delivery(entry_in(produced), memory, false).op
+  CHECK(test::first_operation(entry_in(produced), memory, false).op
         == outbound_op::post);
   auto bare = entry_in(produced);
   bare.provisional.clear();
-  CHECK(plan_delivery(bare, memory, true).op == outbound_op::post);
-  memory.post_instead = true;
-  CHECK(plan_delivery(entry_in(produced), memory, true).op
-        == outbound_op::post);
+  CHECK(test::first_operation(bare, memory, true).op == outbound_op::post);
   auto again = entry_in(ambiguous);
-  plan = plan_delivery(again, memory, true);
+  plan = test::first_operation(again, memory, true);
   CHECK(plan.op == outbound_op::post);
   CHECK(plan.text
         == std::string{"(sent again; you may see this twice)\n\nanswer"});
   memory.after_restart = true;
-  CHECK(plan_delivery(again, memory, true)
+  CHECK(test::first_operation(again, memory, true)
           .text.starts_with(
             "(sent again after a restart; you may see this twice)\n"));
   CHECK(sending_record(again, plan).labelled);
   auto edit = entry_in(sending);
   edit.op = outbound_op::edit;
   edit.ref = "p9";
-  CHECK(plan_delivery(edit, {}, false).ref == "p9");
-  CHECK(plan_delivery(entry_in(sending), {}, true).op == outbound_op::post);
+  CHECK(test::first_operation(edit, {}, false).ref == "p9");
+  CHECK(test::first_operation(entry_in(sending), {}, true).op
+        == outbound_op::post);
 }
 
-TEST_CASE("what follows from the outcome of a delivery") {
+TEST_CASE("what follows from a round of attempts that failed") {
   using enum delivery_verdict;
-  using enum delivery_fault;
-  constexpr auto definite = failure_certainty::definite;
-  constexpr auto unknown = failure_certainty::unknown;
+  using enum delivery::delivery_disposition;
   struct row {
     const char* name;
-    delivery_fault fault;
-    failure_certainty certainty;
-    outbound_op op;
+    delivery::delivery_disposition disposition;
+    bool is_file;
     bool labelled;
-    platform_id platform;
     int64_t age_ms;
-    uint32_t attempts;
-    int64_t after_ms;
+    uint32_t rounds;
     delivery_verdict verdict;
     int64_t delay_ms;
   };
-  constexpr auto post = outbound_op::post;
-  constexpr auto edit = outbound_op::edit;
-  constexpr auto telegram = platform_id::telegram;
-  constexpr auto discord = platform_id::discord;
   const row rows[] = {
-    {"sent", none, definite, post, false, telegram, 0, 0, 0, sent, 0},
-    {"dropped", dropped, definite, post, false, telegram, 0, 0, 0, stopped, 0},
-    {"first retry", retryable, definite, post, false, telegram, 0, 0, 0, retry,
-     1000},
-    {"third retry", retryable, definite, post, false, telegram, 0, 2, 0, retry,
-     4000},
-    {"longest wait", retryable, definite, post, false, telegram, 0, 30, 0,
-     retry, 300'000},
-    {"the platform's wait", retryable, definite, post, false, telegram, 0, 0,
-     7000, retry, 7000},
-    {"a day later", retryable, definite, post, false, telegram, 86'400'000, 9,
-     0, undeliverable, 0},
-    {"permanent", permanent, definite, post, false, telegram, 0, 0, 0,
-     undeliverable, 0},
-    {"message to edit is gone", permanent, definite, edit, false, telegram, 0,
-     0, 0, post_instead, 0},
-    {"unknown post", retryable, unknown, post, false, telegram, 0, 0, 0,
-     ambiguous, 1000},
-    {"unknown and permanent", permanent, unknown, post, false, telegram, 0, 0,
-     0, ambiguous, 1000},
-    {"unknown again", retryable, unknown, post, true, telegram, 0, 1, 0,
-     undeliverable, 0},
-    {"unknown edit", retryable, unknown, edit, false, telegram, 0, 1, 0, retry,
-     2000},
-    {"unknown, nonce", retryable, unknown, post, false, discord, 0, 0, 0, retry,
-     1000},
+    {"first round", retryable, false, false, 0, 0, retry, 15'000},
+    {"third round", retryable, false, false, 0, 2, retry, 60'000},
+    {"longest wait", retryable, false, false, 0, 30, retry, 300'000},
+    {"a day later", retryable, false, false, 86'400'000, 9, undeliverable, 0},
+    {"permanent", permanent, false, false, 0, 0, undeliverable, 0},
+    {"unknown", unknown, false, false, 0, 0, ambiguous, 1000},
+    {"unknown again", unknown, false, true, 0, 1, undeliverable, 0},
+    {"a file that never arrives", permanent, true, false, 0, 0, line_instead,
+     0},
+    {"a file, unknown again", unknown, true, true, 0, 0, line_instead, 0},
   };
   for (auto& row : rows) {
     CAPTURE(row.name);
     auto entry = entry_in(ledger_state::sending);
-    entry.event.address.platform = row.platform;
     entry.labelled = row.labelled;
-    outbound plan;
-    plan.op = row.op;
-    delivered result;
-    result.fault = row.fault;
-    result.certainty = row.certainty;
-    result.retry_after_ms = row.after_ms;
-    auto step =
-      judge_delivery(entry, plan, result, row.attempts, now + row.age_ms);
-    CHECK(step.verdict == row.verdict);
-    CHECK(step.delay_ms == row.delay_ms);
+    auto judged = judge_delivery(entry, {4, row.disposition, "no"}, row.is_file,
+                                 row.rounds, now + row.age_ms);
+    CHECK(judged.verdict == row.verdict);
+    CHECK(judged.delay_ms == row.delay_ms);
+  }
+}
+
+TEST_CASE("an answer goes out in pieces that its platform takes") {
+  auto entry = entry_in(ledger_state::produced);
+  entry.text = "one two three";
+  transport_info info;
+  info.max_length = 8;
+  auto plan = plan_answer(entry, {}, info);
+  REQUIRE(plan.pieces.size() == 2);
+  CHECK(plan.pieces[0].text == "one two");
+  CHECK(plan.head.ref == "p1");
+  SUBCASE("the rest hangs on the first") {
+    entry.state = ledger_state::sent;
+    entry.of = 2;
+    entry.answer_ref = "a1";
+    auto next = test::first_operation(entry, {}, info);
+    CHECK(next.op == outbound_op::post);
+    CHECK(next.text == "three");
+    CHECK(next.part == 1);
+    CHECK(next.parts == 2);
+    CHECK(next.continues == "a1");
+  }
+  SUBCASE("when messages hold less than before, all of it is said again") {
+    entry.state = ledger_state::sent;
+    entry.of = 2;
+    info.max_length = 4;
+    auto next = test::first_operation(entry, {}, info);
+    CHECK(next.part == 1);
+    CHECK(next.parts == 5);
+    CHECK(next.text == "(sent again; you may see this twice)\n\none");
+  }
+  SUBCASE("as its own splitter cuts it") {
+    plan =
+      plan_answer(entry, {}, info, [](std::string_view, const transport_info&) {
+        return std::vector<std::string>{"a", "b", "c"};
+      });
+    CHECK(plan.pieces.size() == 3);
   }
 }
 

@@ -542,7 +542,7 @@ TEST_CASE("the wait of a platform is kept") {
 TEST_CASE("an answer that fails for a day is given up") {
   office_world world;
   office_node node{world};
-  for (int i = 0; i < 400; ++i)
+  for (int i = 0; i < 4000; ++i)
     node.gate->outcomes.push_back(faulty(delivery_fault::retryable));
   node.sessions->automatic = true;
   node.say("m1");
@@ -555,10 +555,126 @@ TEST_CASE("an answer that fails for a day is given up") {
 TEST_CASE("a permanent failure ends the answer") {
   office_world world;
   office_node node{world};
-  node.gate->outcomes.push_back(faulty(delivery_fault::permanent));
+  // The text as it is, and the last resort.
+  for (int i = 0; i < 2; ++i)
+    node.gate->outcomes.push_back(faulty(delivery_fault::permanent));
   node.sessions->automatic = true;
   node.say("m1");
   CHECK(world.ledger().back() == "m1 dead(undeliverable)");
+  REQUIRE(node.gate->operations.size() == 2);
+  CHECK(node.gate->operations[0].markdown);
+  CHECK_FALSE(node.gate->operations[1].markdown);
+}
+
+TEST_CASE("rounds of attempts go on with growing waits") {
+  office_world world;
+  office_node node{world};
+  for (int i = 0; i < 9; ++i)
+    node.gate->outcomes.push_back(faulty(delivery_fault::retryable));
+  node.sessions->automatic = true;
+  node.say("m1");
+  node.advance(7s);
+  CHECK(node.gate->operations.size() == 4);
+  node.advance(14'999ms);
+  CHECK(node.gate->operations.size() == 4);
+  node.advance(1ms);
+  CHECK(node.gate->operations.size() == 5);
+  node.advance(7s);
+  CHECK(node.gate->operations.size() == 8);
+  node.advance(30s);
+  CHECK(node.gate->operations.size() == 9);
+  node.advance(1s);
+  CHECK(world.shown == texts{"answer to m1"});
+}
+
+TEST_CASE("markup that is refused goes out as plain text") {
+  office_world world;
+  office_node node{world};
+  node.gate->outcomes.push_back(faulty(delivery_fault::reformat_plain));
+  node.sessions->automatic = true;
+  node.say("m1");
+  CHECK(world.shown == texts{"answer to m1"});
+  REQUIRE(node.gate->operations.size() == 2);
+  CHECK_FALSE(node.gate->operations[1].markdown);
+  CHECK(world.ledger().back() == "m1 sent");
+}
+
+TEST_CASE("a message that shows its answer already is done") {
+  office_world world;
+  office_node node{world};
+  auto same = faulty(delivery_fault::not_modified);
+  node.gate->outcomes.push_back(same);
+  node.sessions->automatic = true;
+  node.sessions->provisional = "p1";
+  node.say("m1");
+  CHECK(node.gate->operations.size() == 1);
+  CHECK(world.ledger().back() == "m1 sent");
+  CHECK(world.log().back().ts == "p1");
+}
+
+TEST_CASE("a draft that somebody deleted is replaced by a new message") {
+  office_world world;
+  office_node node{world};
+  node.gate->outcomes.push_back(faulty(delivery_fault::recreate));
+  node.sessions->automatic = true;
+  node.sessions->provisional = "p1";
+  node.say("m1");
+  CHECK(world.shown == texts{"answer to m1"});
+  CHECK(world.log().back().ts == "ref-1");
+}
+
+TEST_CASE("a long answer goes out in pieces, each once") {
+  office_world world;
+  auto narrow = [](gate_script& gate) {
+    gate.max_length = 7;
+  };
+  const texts pieces = {"answer", "to m1"};
+  SUBCASE("in order") {
+    office_node node{world, narrow};
+    node.sessions->automatic = true;
+    node.say("m1");
+    CHECK(world.shown == pieces);
+    REQUIRE(node.gate->operations.size() == 2);
+    CHECK(node.gate->operations[1].continues == "ref-1");
+    CHECK(world.log().back().text == "answer to m1");
+    CHECK(world.log().back().ts == "ref-1");
+  }
+  SUBCASE("over a restart") {
+    {
+      office_node node{world, narrow};
+      node.gate->outcomes = {delivered{}, faulty(delivery_fault::retryable)};
+      node.sessions->automatic = true;
+      node.say("m1");
+      CHECK(world.shown == texts{"answer"});
+      node.cut();
+    }
+    office_node node{world, narrow};
+    CHECK(world.shown == pieces);
+    CHECK(node.gate->operations[0].continues == "ref-1");
+  }
+  SUBCASE("one that is uncertain again, with a label") {
+    office_node node{world, narrow};
+    node.gate->outcomes = {delivered{}, faulty(delivery_fault::retryable,
+                                               failure_certainty::unknown)};
+    node.sessions->automatic = true;
+    node.say("m1");
+    node.advance(1s);
+    CHECK(world.shown
+          == texts{"answer", "(sent again; you may see this twice)\n\nto m1"});
+  }
+  CHECK(world.ledger().back() == "m1 sent");
+}
+
+TEST_CASE("an answer in a thread is logged in it") {
+  office_world world;
+  office_node node{world};
+  node.sessions->automatic = true;
+  node.say("m1", "hi", "local:t1");
+  CHECK(world.log().back().user == "bot");
+  CHECK(world.log().back().thread_ts == "t1");
+  node.say("m2");
+  CHECK(world.log().back().reply_to == "m2");
+  CHECK(world.log().back().thread_ts.empty());
 }
 
 TEST_CASE("an edit whose message is gone becomes a post") {

@@ -68,6 +68,8 @@ struct gate_transport_state {
         transport_info info;
         info.streaming = script->streaming;
         info.uploads = script->uploads;
+        info.max_length = script->max_length;
+        info.length_unit = "bytes";
         return info;
       },
     };

@@ -84,6 +84,8 @@ struct gate_script {
   bool asks_gate = true;
   bool streaming = true;
   bool uploads = false;
+  /// Longest text of one message, in bytes; 0 = any.
+  uint32_t max_length = 0;
   std::vector<outbound> operations;
   std::vector<closed_entry> closed;
   std::vector<std::string> dropped;

@@ -2,6 +2,9 @@
 
 #include "actors/runner/buffered_stream_core.hpp"
 #include "tests/runner/stream_events.hpp"
+#include "tests/support/whole_stream.hpp"
+
+#include "messages/text/utf8.hpp"
 
 #include <doctest/doctest.h>
 
@@ -26,9 +29,10 @@ struct effect_name {
     return "arm " + std::to_string(x.ms);
   }
   std::string operator()(const stream::cancel_debounce&) { return "cancel"; }
-  std::string operator()(const stream::wait& x) {
+  std::string operator()(const delivery::wait& x) {
     return "wait " + std::to_string(x.ms);
   }
+  std::string operator()(const stream::closed&) { return "closed"; }
   std::string operator()(const stream::arm_settle&) { return "await"; }
   std::string operator()(const stream::write_failed&) { return "unwritten"; }
   std::string operator()(const stream::produce& x) {
@@ -36,14 +40,18 @@ struct effect_name {
            + (x.silent ? " silently" : "");
   }
   std::string operator()(const stream::finished&) { return "finished"; }
-  std::string operator()(const stream::failed& x) {
+  std::string operator()(const delivery::delivery_error& x) {
     return "failed " + to_string(x.disposition);
   }
   std::string operator()(const stream::linger&) { return "linger"; }
   std::string operator()(const stream::end&) { return "end"; }
+  std::string operator()(const stream_effect& x) {
+    return std::visit(*this, x);
+  }
 };
 
-std::string told(const stream_effects& effects) {
+template <class Effects>
+std::string told(const Effects& effects) {
   std::string result;
   for (const auto& item : effects)
     result += (result.empty() ? "" : "; ") + std::visit(effect_name{}, item);
@@ -64,9 +72,12 @@ call_outcome fails(send_outcome kind, bool not_delivered = true) {
 }
 
 /// A core whose calls are answered by hand; calls count from 1.
-class subject {
+template <class Core>
+class basic_subject {
 public:
-  explicit subject(stream_options options = {}) : core{std::move(options)} {}
+  template <class... Ts>
+  explicit basic_subject(stream_options options, Ts... args)
+    : core{std::move(options), std::move(args)...} {}
 
   std::string append(const std::string& text) {
     return told(core.append(text, now));
@@ -86,10 +97,18 @@ public:
     return told(core.finish(std::move(end)));
   }
 
-  resilient_stream_core core;
+  Core core;
   int64_t now = 0;
   uint64_t calls = 0;
 };
+
+/// A stream as the contracts describe it, and the output of a turn.
+class subject : public basic_subject<whole_stream> {
+public:
+  explicit subject(stream_options options, delivery::delivery_rules rules = {})
+    : basic_subject{std::move(options), std::move(rules)} {}
+};
+using turn_subject = basic_subject<resilient_stream_core>;
 
 stream_options hints() {
   stream_options result;
@@ -133,9 +152,6 @@ TEST_CASE("options have ranges") {
   };
   CHECK(off([](auto& x) { x.edit_debounce_ms = -1; }));
   CHECK(off([](auto& x) { x.max_message_chars = 31; }));
-  CHECK(off([](auto& x) { x.max_send_retries = -1; }));
-  CHECK(off([](auto& x) { x.retry_cap_ms = -1; }));
-  CHECK(off([](auto& x) { x.retry_base_delay_ms = -1; }));
 }
 
 // -- one call at a time -------------------------------------------------------
@@ -343,7 +359,7 @@ TEST_CASE("parts without a text do not cost what was streamed") {
   it.answered(fine("m1"));
   it.answered(fine());
   stream_end end;
-  end.parts.push_back(broken_part());
+  end.options.parts.push_back(broken_part());
   CHECK(
     told(it.core.finish(end))
     == "edit[m1] half\n\n⚠️ Reply part failed (artifact_missing): gone");
@@ -355,9 +371,9 @@ TEST_CASE("parts without a text do not cost what was streamed") {
 }
 
 TEST_CASE("an answer that cannot be delivered is an error of delivery") {
-  auto hasty = final_only();
-  hasty.max_send_retries = 0;
-  subject it{hasty};
+  delivery::delivery_rules hasty;
+  hasty.attempts = 1;
+  subject it{final_only(), hasty};
   CHECK(it.finish("x") == "post x");
   CHECK(it.answered(fails(send_outcome::fatal)) == "post x");
   CHECK(it.answered(fails(send_outcome::retry)) == "failed retryable; end");
@@ -380,7 +396,7 @@ TEST_CASE("a dismissal removes a status, never what could be an answer") {
     it.answered(fine("m1"));
     CHECK(told(it.core.dismiss()) == "delete[m1]; end");
     CHECK(told(it.core.dismiss()).empty());
-    CHECK(it.append("late").empty());
+    CHECK(it.append("late") == "closed");
   }
   SUBCASE("a status whose post is under way") {
     subject it{hints()};
@@ -422,7 +438,7 @@ TEST_CASE("a dismissal removes a status, never what could be an answer") {
 // -- handed over --------------------------------------------------------------
 
 TEST_CASE("beside a ledger the answer is posted at once") {
-  subject it{beside()};
+  turn_subject it{beside()};
   CHECK(it.append(" \n").empty());
   CHECK(it.append("Hel") == "post  \nHel");
   CHECK(it.read("x").empty());
@@ -434,7 +450,32 @@ TEST_CASE("beside a ledger the answer is posted at once") {
   it.answered(fine());
   CHECK(it.finish("Hello") == "produce 'Hello' over 'a1'");
   CHECK(told(it.core.recorded()) == "finished; activity delete[t1]; end");
-  CHECK(it.append("late").empty());
+  CHECK(it.append("late") == "closed");
+  CHECK(told(it.core.status("late", 0)) == "closed");
+  CHECK(told(it.core.replace("late", 0)) == "closed");
+  CHECK(it.read("late") == "closed");
+}
+
+TEST_CASE("a preview that somebody deleted is posted anew") {
+  turn_subject it{beside()};
+  it.append("a");
+  it.answered(fine("a1"));
+  CHECK(it.append("b") == "edit[a1] ab");
+  CHECK(it.answered(fails(send_outcome::recreate)).empty());
+  CHECK(it.append("c") == "post abc");
+  it.answered(fine("a2"));
+  CHECK(it.finish("done") == "produce 'done' over 'a2'");
+}
+
+TEST_CASE("a draft is measured in the unit of its platform") {
+  auto narrow = beside();
+  narrow.max_message_chars = 32;
+  narrow.length = text::utf16_length;
+  turn_subject it{narrow};
+  std::string faces;
+  for (auto i = 0; i < 20; ++i)
+    faces += "😀";
+  CHECK(it.append(faces) == "post …\n" + faces.substr(0, size_t{15} * 4));
 }
 
 TEST_CASE("previews that fail are passed over") {
@@ -452,7 +493,7 @@ TEST_CASE("previews that fail are passed over") {
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
-    subject it{beside()};
+    turn_subject it{beside()};
     it.append("a");
     it.answered(row.outcome);
     CHECK(it.append("b") == row.next);
@@ -464,14 +505,14 @@ TEST_CASE("previews that fail are passed over") {
 
 TEST_CASE("the end of a turn takes over what stands there") {
   SUBCASE("the status") {
-    subject it{handed_over(hints())};
+    turn_subject it{handed_over(hints())};
     it.read("x");
     it.answered(fine("m1"));
     CHECK(it.finish("done") == "produce 'done' over 'm1'");
     CHECK(told(it.core.recorded()) == "finished; end");
   }
   SUBCASE("the ledger") {
-    subject it{handed_over(final_only())};
+    turn_subject it{handed_over(final_only())};
     it.read("x");
     it.answered(fine("m1"));
     CHECK(it.finish("done") == "produce 'done' over 'm1'");
@@ -480,7 +521,7 @@ TEST_CASE("the end of a turn takes over what stands there") {
   SUBCASE("the message of an earlier attempt") {
     auto again = handed_over(hints());
     again.provisional = "p1";
-    subject it{again};
+    turn_subject it{again};
     CHECK(it.append("again") == "edit[p1] again");
     it.answered(fine());
     CHECK(it.finish("done") == "produce 'done' over 'p1'");
@@ -488,27 +529,27 @@ TEST_CASE("the end of a turn takes over what stands there") {
 }
 
 TEST_CASE("parts of an answer that is handed over go with it") {
-  subject it{handed_over(hints())};
+  turn_subject it{handed_over(hints())};
   stream_end end;
   end.text = "see there";
-  end.parts.push_back(broken_part());
+  end.options.parts.push_back(broken_part());
   auto effects = it.core.finish(end);
   REQUIRE(effects.size() == 1);
   const auto& fact = std::get<stream::produce>(effects.front());
   CHECK(fact.text == "see there");
-  CHECK(fact.parts == end.parts);
+  CHECK(fact.options.parts == end.options.parts);
 }
 
 TEST_CASE("an end that is handed over waits for what is under way") {
   SUBCASE("it comes: the answer takes its place") {
-    subject it{beside()};
+    turn_subject it{beside()};
     it.append("a");
     CHECK(it.finish("all") == "await");
     CHECK(it.answered(fine("a1")) == "produce 'all' over 'a1'");
     CHECK(told(it.core.settle_timeout()).empty());
   }
   SUBCASE("it comes too late: it is removed") {
-    subject it{beside()};
+    turn_subject it{beside()};
     it.append("a");
     it.finish("all");
     CHECK(told(it.core.settle_timeout()) == "produce 'all' over ''");
@@ -516,7 +557,7 @@ TEST_CASE("an end that is handed over waits for what is under way") {
     CHECK(it.answered(fine("a1")) == "delete[a1]; end");
   }
   SUBCASE("it comes while the ledger writes: it is removed") {
-    subject it{beside()};
+    turn_subject it{beside()};
     it.append("a");
     it.finish("all");
     it.core.settle_timeout();
@@ -526,7 +567,7 @@ TEST_CASE("an end that is handed over waits for what is under way") {
   SUBCASE("a late edit leaves the message alone") {
     auto again = beside();
     again.provisional = "p1";
-    subject it{again};
+    turn_subject it{again};
     it.append("a");
     it.finish("all");
     CHECK(told(it.core.settle_timeout()) == "produce 'all' over 'p1'");
@@ -536,7 +577,7 @@ TEST_CASE("an end that is handed over waits for what is under way") {
 }
 
 TEST_CASE("silence removes what was shown") {
-  subject it{beside()};
+  turn_subject it{beside()};
   it.append("half");
   it.answered(fine("a1"));
   CHECK(told(it.core.finish_silently()) == "produce '' over '' silently");
@@ -544,7 +585,7 @@ TEST_CASE("silence removes what was shown") {
 }
 
 TEST_CASE("an answer that was not recorded leaves the screen alone") {
-  subject it{beside()};
+  turn_subject it{beside()};
   it.append("half");
   it.answered(fine("a1"));
   it.finish("all");
@@ -553,7 +594,7 @@ TEST_CASE("an answer that was not recorded leaves the screen alone") {
 
 TEST_CASE("the dismissal of a turn removes its previews, too") {
   SUBCASE("what is visible") {
-    subject it{beside()};
+    turn_subject it{beside()};
     it.append("half");
     it.answered(fine("a1"));
     it.read("x");
@@ -562,19 +603,19 @@ TEST_CASE("the dismissal of a turn removes its previews, too") {
     CHECK(told(it.core.dismiss()).empty());
   }
   SUBCASE("a post under way is removed when it shows") {
-    subject it{beside()};
+    turn_subject it{beside()};
     it.append("half");
     CHECK(told(it.core.dismiss()) == "linger");
     CHECK(it.answered(fine("a1")) == "delete[a1]; end");
   }
   SUBCASE("a post that was dropped leaves nothing") {
-    subject it{beside()};
+    turn_subject it{beside()};
     it.append("half");
     it.core.dismiss();
     CHECK(it.answered(fails(send_outcome::fatal)) == "end");
   }
   SUBCASE("while the owner writes the answer down") {
-    subject it{beside()};
+    turn_subject it{beside()};
     it.append("half");
     it.answered(fine("a1"));
     it.finish("all");

@@ -1,5 +1,8 @@
 #include "actors/runner/responder_core.hpp"
+#include "messages/errc.hpp"
 
+#include <caf/error.hpp>
+#include <caf/sec.hpp>
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -15,10 +18,10 @@ TEST_CASE("how much of a draft fits on a platform") {
   };
   const row rows[] = {
     {0, "bytes", std::numeric_limits<int64_t>::max()},
-    {4096, "utf16", 2048},
-    {4096, "bytes", 1024},
+    {4096, "utf16", 4096},
+    {4096, "bytes", 4096},
     {4096, "code_points", 4096},
-    {40, "bytes", 32},
+    {20, "bytes", 32},
   };
   for (const auto& row : rows) {
     CAPTURE(row.unit);
@@ -27,6 +30,7 @@ TEST_CASE("how much of a draft fits on a platform") {
     info.length_unit = row.unit;
     auto options = stream_options_of(info, {});
     CHECK(options.max_message_chars == row.want);
+    CHECK((options.length == text::length_function_of(row.unit)));
     CHECK(is_valid(options));
   }
 }
@@ -52,31 +56,51 @@ TEST_CASE("what a platform shows of a run") {
   CHECK(options.can_indicate);
 }
 
-TEST_CASE("what became of an operation") {
+TEST_CASE("an operation that was answered by an error") {
   struct row {
-    delivery_fault fault;
-    failure_certainty certainty;
-    send_outcome kind;
-    bool not_delivered;
+    errc code;
+    failure_certainty want;
   };
+  using enum failure_certainty;
   const row rows[] = {
-    {delivery_fault::none, failure_certainty::definite, send_outcome::done,
-     true},
-    {delivery_fault::retryable, failure_certainty::unknown, send_outcome::retry,
-     false},
-    {delivery_fault::dropped, failure_certainty::definite, send_outcome::retry,
-     true},
-    {delivery_fault::permanent, failure_certainty::definite,
-     send_outcome::fatal, true},
+    {errc::queue_full, definite},
+    {errc::shutting_down, definite},
+    {errc::internal, unknown},
+    {errc::timeout, unknown},
   };
   for (const auto& row : rows) {
-    delivered outcome;
-    outcome.ref = "r1";
-    outcome.fault = row.fault;
-    outcome.certainty = row.certainty;
-    auto result = outcome_of(outcome);
-    CHECK(result.ref == "r1");
-    CHECK(result.kind == row.kind);
-    CHECK(result.not_delivered == row.not_delivered);
+    auto outcome = outcome_of_error(make_failure(row.code, "no"));
+    CHECK(outcome.fault == delivery_fault::retryable);
+    CHECK(outcome.certainty == row.want);
   }
+  // It ended with the operation under way.
+  CHECK(
+    outcome_of_error(caf::make_error(caf::sec::request_receiver_down)).certainty
+    == unknown);
+}
+
+TEST_CASE("platforms that show answers alone") {
+  transport_info info;
+  info.streaming = false;
+  info.activity = activity_style::none;
+  CHECK(shows_only_answers(info));
+  info.typing = true;
+  CHECK_FALSE(shows_only_answers(info));
+  info.typing = false;
+  info.activity = activity_style::ledger;
+  CHECK_FALSE(shows_only_answers(info));
+}
+
+TEST_CASE("the operation of a preview") {
+  message_call call;
+  call.content = {"x", false, content_kind::answer};
+  auto result = operation_of(call, false);
+  CHECK(result.rank == outbound_class::interim);
+  CHECK(result.content == outbound_content::answer);
+  CHECK(operation_of(call, true).content == outbound_content::activity);
+  call.op = call_op::remove;
+  call.ref = "m1";
+  result = operation_of(call, false);
+  CHECK(result.rank == outbound_class::control);
+  CHECK(result.ref == "m1");
 }

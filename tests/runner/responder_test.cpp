@@ -298,8 +298,35 @@ TEST_CASE_FIXTURE(responder_world, "a long draft shows its end where messages "
   transport_info info;
   info.max_length = 64;
   respond(info);
-  append(std::string(40, 'x'));
-  CHECK(screen->lines() == lines{"post …\n" + std::string(30, 'x')});
+  append(std::string(80, 'x'));
+  CHECK(screen->lines() == lines{"post …\n" + std::string(62, 'x')});
+}
+
+TEST_CASE_FIXTURE(responder_world, "where answers alone are shown, nothing "
+                                   "comes before them") {
+  transport_info info;
+  info.streaming = false;
+  info.activity = activity_style::none;
+  respond(info);
+  append("half");
+  read("/ws/x");
+  SUBCASE("the answer") {
+    CHECK(*finish(" all of it\n") == "ok");
+    REQUIRE(ledger->produced.size() == 1);
+    CHECK(ledger->produced[0].text == "all of it");
+    CHECK(ledger->produced[0].run == "run-1");
+    CHECK(ended());
+  }
+  SUBCASE("silence") {
+    CHECK(*finish("", true) == "ok");
+    CHECK(ledger->produced[0].silent);
+  }
+  SUBCASE("a stop") {
+    dismiss();
+    CHECK(ledger->produced.empty());
+    CHECK(ended());
+  }
+  CHECK(screen->lines().empty());
 }
 
 // -- a message to the run -----------------------------------------------------
@@ -344,6 +371,15 @@ TEST_CASE_FIXTURE(responder_world, "given a transport that fails, then the "
     CHECK(screen->lines() == lines{"post a"});
     CHECK(*finish("ab") == "ok");
     CHECK(ledger->produced[0].provisional.empty());
+  }
+  SUBCASE("because somebody deleted its message: it is shown anew") {
+    append("a");
+    fails(delivery_fault::recreate);
+    append("b");
+    append("c");
+    CHECK(screen->lines() == lines{"post a", "edit[r1] ab", "post abc"});
+    CHECK(*finish("abc") == "ok");
+    CHECK(ledger->produced[0].provisional == "r2");
   }
   SUBCASE("perhaps: nothing is shown twice") {
     fails(delivery_fault::retryable, failure_certainty::unknown);
