@@ -1,5 +1,6 @@
 #include "actors/io/http_loop.hpp"
 
+#include "actors/io/curl_library.hpp"
 #include "messages/limits.hpp"
 
 #include <caf/send.hpp>
@@ -22,8 +23,8 @@ public:
   ~body() {
     transfers_.clear();
     if (multi_ != nullptr) {
-      curl_multi_cleanup(multi_);
-      curl_global_cleanup();
+      curl().multi_cleanup(multi_);
+      curl().global_cleanup();
     }
   }
 
@@ -45,26 +46,26 @@ private:
 
   // -- curl -------------------------------------------------------------------
 
-  /// Starts libcurl with the first transfer: a node that never calls out does
-  /// not carry TLS in its memory.
+  /// Starts libcurl with the first transfer.
   bool start_curl() {
     if (multi_ != nullptr)
       return true;
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+    if (!curl().fault.empty()
+        || curl().global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
       return false;
-    multi_ = curl_multi_init();
+    multi_ = curl().multi_init();
     if (multi_ == nullptr)
       return false;
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &body::socket_entry);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &body::timer_entry);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_PIPELINING,
-                      static_cast<long>(CURLPIPE_NOTHING));
-    curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS,
-                      static_cast<long>(limits::http_active));
-    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS,
-                      static_cast<long>(limits::http_idle_connections));
+    curl().multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &body::socket_entry);
+    curl().multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+    curl().multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &body::timer_entry);
+    curl().multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+    curl().multi_setopt(multi_, CURLMOPT_PIPELINING,
+                        static_cast<long>(CURLPIPE_NOTHING));
+    curl().multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+                        static_cast<long>(limits::http_active));
+    curl().multi_setopt(multi_, CURLMOPT_MAXCONNECTS,
+                        static_cast<long>(limits::http_idle_connections));
     return true;
   }
 
@@ -95,7 +96,7 @@ private:
     if (found == transfers_.end())
       return;
     if (found->second->acknowledge(command.bytes))
-      curl_easy_pause(found->second->handle(), CURLPAUSE_CONT);
+      curl().easy_pause(found->second->handle(), CURLPAUSE_CONT);
   }
 
   void handle(http_cancel& command) {
@@ -134,9 +135,11 @@ private:
       auto entry = waiting_ids_.extract(id);
       auto& added = entry.mapped();
       if (!start_curl() || !added->prepare()
-          || curl_multi_add_handle(multi_, added->handle()) != CURLM_OK) {
+          || curl().multi_add_handle(multi_, added->handle()) != CURLM_OK) {
         conclude(*added, added->done(http_error::local,
-                                     "the transfer cannot be set up"));
+                                     curl().fault.empty()
+                                       ? "the transfer cannot be set up"
+                                       : curl().fault));
         continue;
       }
       transfers_[id] = std::move(added);
@@ -152,7 +155,7 @@ private:
     auto entry = transfers_.extract(id);
     if (entry.empty())
       return nullptr;
-    curl_multi_remove_handle(multi_, entry.mapped()->handle());
+    curl().multi_remove_handle(multi_, entry.mapped()->handle());
     return std::move(entry.mapped());
   }
 
@@ -175,22 +178,29 @@ private:
   /// What follows every turn: ends, one chunk for each transfer that got bytes,
   /// new starts.
   void settle() {
+    take_ends();
+    for (auto* transfer : dirty_)
+      transfer->flush();
+    dirty_.clear();
+    admit_waiting();
+  }
+
+  void take_ends() {
+    // Nothing is asked of a library that nobody needed yet.
+    if (multi_ == nullptr)
+      return;
     int left = 0;
-    while (auto message = curl_multi_info_read(multi_, &left)) {
+    while (auto message = curl().multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE)
         continue;
       auto code = message->data.result;
       http_transfer* ended = nullptr;
-      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &ended);
+      curl().easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &ended);
       auto taken = take(ended->id());
       taken->flush();
       auto end = taken->done(code);
       conclude(*taken, end);
     }
-    for (auto* transfer : dirty_)
-      transfer->flush();
-    dirty_.clear();
-    admit_waiting();
   }
 
   // -- curl's events ----------------------------------------------------------
@@ -233,7 +243,7 @@ private:
     if ((fired & (EPOLLERR | EPOLLHUP)) != 0)
       flags |= CURL_CSELECT_ERR;
     int running = 0;
-    curl_multi_socket_action(multi_, fd, flags, &running);
+    curl().multi_socket_action(multi_, fd, flags, &running);
   }
 
   void set_timer(long delay_ms) {
@@ -244,7 +254,7 @@ private:
     timer_ = events_.after(std::chrono::milliseconds{delay_ms}, [this] {
       timer_ = 0;
       int running = 0;
-      curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+      curl().multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
     });
   }
 

@@ -1,5 +1,6 @@
 #include "actors/io/http_transfer.hpp"
 
+#include "actors/io/curl_library.hpp"
 #include "actors/io/http_core.hpp"
 #include "messages/limits.hpp"
 #include "messages/product.hpp"
@@ -76,7 +77,7 @@ std::string_view trimmed(std::string_view text) {
 
 /// Adds a header; on failure the list stays as it was.
 bool append(curl_slist*& list, const std::string& line) {
-  auto longer = curl_slist_append(list, line.c_str());
+  auto longer = curl().slist_append(list, line.c_str());
   if (longer != nullptr)
     list = longer;
   return longer != nullptr;
@@ -94,31 +95,34 @@ http_transfer::http_transfer(http_request request, http_sink_actor sink,
 
 http_transfer::~http_transfer() {
   if (easy_ != nullptr)
-    curl_easy_cleanup(easy_);
-  curl_mime_free(mime_);
-  curl_slist_free_all(header_list_);
+    curl().easy_cleanup(easy_);
+  if (mime_ != nullptr)
+    curl().mime_free(mime_);
+  if (header_list_ != nullptr)
+    curl().slist_free_all(header_list_);
 }
 
 bool http_transfer::prepare() {
-  easy_ = curl_easy_init();
+  easy_ = curl().easy_init();
   if (easy_ == nullptr)
     return false;
-  curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
-  curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, error_text_.data());
-  curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &http_transfer::write_entry);
-  curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
-  curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &http_transfer::header_entry);
-  curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
-  if (curl_easy_setopt(easy_, CURLOPT_URL, request_.url.c_str()) != CURLE_OK)
+  curl().easy_setopt(easy_, CURLOPT_PRIVATE, this);
+  curl().easy_setopt(easy_, CURLOPT_ERRORBUFFER, error_text_.data());
+  curl().easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &http_transfer::write_entry);
+  curl().easy_setopt(easy_, CURLOPT_WRITEDATA, this);
+  curl().easy_setopt(easy_, CURLOPT_HEADERFUNCTION,
+                     &http_transfer::header_entry);
+  curl().easy_setopt(easy_, CURLOPT_HEADERDATA, this);
+  if (curl().easy_setopt(easy_, CURLOPT_URL, request_.url.c_str()) != CURLE_OK)
     return false;
   prepare_network();
   if (!(request_.parts.empty() ? prepare_body() : prepare_parts()))
     return false;
   // The method as given wins over what curl derives from the body.
   if (request_.method == "HEAD")
-    curl_easy_setopt(easy_, CURLOPT_NOBODY, 1L);
+    curl().easy_setopt(easy_, CURLOPT_NOBODY, 1L);
   else
-    curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+    curl().easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   return prepare_headers();
 }
 
@@ -126,10 +130,10 @@ void http_transfer::prepare_network() {
   using std::chrono::duration_cast;
   using std::chrono::milliseconds;
   auto set = [this](CURLoption option, long value) {
-    curl_easy_setopt(easy_, option, value);
+    curl().easy_setopt(easy_, option, value);
   };
   auto set_text = [this](CURLoption option, const std::string& value) {
-    curl_easy_setopt(easy_, option, value.c_str());
+    curl().easy_setopt(easy_, option, value.c_str());
   };
   set(CURLOPT_NOSIGNAL, 1);
   set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
@@ -168,34 +172,34 @@ bool http_transfer::prepare_body() {
                       || request_.method == "PUT" || request_.method == "PATCH";
   if (!carries_body)
     return true;
-  curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE,
-                   static_cast<curl_off_t>(request_.body.size()));
-  return curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, request_.body.data())
+  curl().easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(request_.body.size()));
+  return curl().easy_setopt(easy_, CURLOPT_POSTFIELDS, request_.body.data())
          == CURLE_OK;
 }
 
 bool http_transfer::prepare_parts() {
-  mime_ = curl_mime_init(easy_);
+  mime_ = curl().mime_init(easy_);
   if (mime_ == nullptr)
     return false;
   for (const auto& part : request_.parts) {
-    auto added = curl_mime_addpart(mime_);
+    auto added = curl().mime_addpart(mime_);
     if (added == nullptr)
       return false;
-    auto ok = curl_mime_name(added, part.name.c_str()) == CURLE_OK
-              && curl_mime_data(added, part.bytes.data(), part.bytes.size())
+    auto ok = curl().mime_name(added, part.name.c_str()) == CURLE_OK
+              && curl().mime_data(added, part.bytes.data(), part.bytes.size())
                    == CURLE_OK;
     if (ok && !part.filename.empty())
-      ok = curl_mime_filename(added, part.filename.c_str()) == CURLE_OK;
+      ok = curl().mime_filename(added, part.filename.c_str()) == CURLE_OK;
     if (ok && !part.content_type.empty())
-      ok = curl_mime_type(added, part.content_type.c_str()) == CURLE_OK;
+      ok = curl().mime_type(added, part.content_type.c_str()) == CURLE_OK;
     if (!ok)
       return false;
   }
   // curl keeps its own copy.
   request_.parts.clear();
   request_.parts.shrink_to_fit();
-  return curl_easy_setopt(easy_, CURLOPT_MIMEPOST, mime_) == CURLE_OK;
+  return curl().easy_setopt(easy_, CURLOPT_MIMEPOST, mime_) == CURLE_OK;
 }
 
 bool http_transfer::prepare_headers() {
@@ -219,9 +223,10 @@ bool http_transfer::prepare_headers() {
     return false;
   if (!has_agent) {
     auto agent = std::string{product::name} + "/" + product::version;
-    curl_easy_setopt(easy_, CURLOPT_USERAGENT, agent.c_str());
+    curl().easy_setopt(easy_, CURLOPT_USERAGENT, agent.c_str());
   }
-  return curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, header_list_) == CURLE_OK;
+  return curl().easy_setopt(easy_, CURLOPT_HTTPHEADER, header_list_)
+         == CURLE_OK;
 }
 
 size_t http_transfer::write_entry(char* data, size_t size, size_t count,
@@ -380,7 +385,7 @@ http_done http_transfer::done(CURLcode code) {
 }
 
 std::string http_transfer::describe(CURLcode code) const {
-  std::string general = curl_easy_strerror(code);
+  std::string general = curl().easy_strerror(code);
   auto error = error_of(code);
   // curl's own words name hosts, ports and certificates here, elsewhere they
   // may quote what the server sent.

@@ -52,6 +52,11 @@ TEST_CASE("a headless node serves health, readiness and metrics") {
   CHECK(contains(metrics, "bureau_build_info{version="));
   CHECK(contains(metrics, "process_resident_memory_bytes"));
   CHECK(contains(http_get(server + "/nothing"), "404"));
+  // It has called nobody (docs/adr/0016-curl-when-needed.md).
+  auto maps = read_file("/proc/" + std::to_string(node.pid()) + "/maps");
+  CHECK(contains(maps, "libcaf_core"));
+  CHECK_FALSE(contains(maps, "libcurl"));
+  CHECK_FALSE(contains(maps, "libgnutls"));
   node.signal(SIGTERM);
   CHECK(node.wait() == 0);
   CHECK_FALSE(std::filesystem::exists(place.state + "/node.json"));
