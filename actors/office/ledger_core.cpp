@@ -137,18 +137,17 @@ bool ledger_core::legal(const ledger_entry& entry,
   case running:
     // It may have been read by the run of another message: that one's answer
     // covers it, and when it runs again, so does this.
-    return to == accepted || to == produced || to == dead || noted
-           || (to == running && record.run != entry.run);
+    return to == accepted || to == produced || to == dead
+           || (noted && is_covered(entry))
+           || (to == running && runs_before(entry, record.run));
   case produced:
     return to == sending || noted || to == dead;
   case sending:
-    return next_part || delivered || to == ambiguous
-           || to == produced;
+    return next_part || delivered || to == ambiguous || to == produced;
   case sent:
     return next_part || to == dead;
   case ambiguous:
-    return (to == sending && record.labelled)
-           || delivered || to == dead;
+    return (to == sending && record.labelled) || delivered || to == dead;
   case dead:
     break;
   }
@@ -242,10 +241,9 @@ void ledger_core::take(ledger_entry& entry, const ledger_record& record,
 void ledger_core::close(const ledger_entry& entry, const ledger_record& record,
                         int64_t at_ms) {
   // What a command said is an answer, too, once it was produced.
-  auto delivered =
-    record.state == ledger_state::sent
-    && (record.note.empty()
-        || (record.note == "command" && entry.produced_ms != 0));
+  auto delivered = record.state == ledger_state::sent
+                   && (record.note.empty()
+                       || (record.note == "command" && entry.produced_ms != 0));
   if (keep_answers_ && delivered) {
     auto ref = record.part == 0 ? record.ref : entry.answer_ref;
     answers_.push_back({entry.event, entry.run, entry.text, ref, at_ms});
@@ -341,6 +339,16 @@ bool ledger_core::is_covered(const ledger_entry& entry) const {
            && std::find(other.covers.begin(), other.covers.end(), entry.id)
                 != other.covers.end();
   });
+}
+
+bool ledger_core::runs_before(const ledger_entry& entry,
+                              const std::string& run) const {
+  return run != entry.run
+         && std::any_of(open_.begin(), open_.end(), [&](const auto& item) {
+              const auto& other = item.second;
+              return other.order < entry.order && other.run == run
+                     && other.state == ledger_state::running;
+            });
 }
 
 const ledger_entry* ledger_core::head_of(const ledger_entry& read) const {

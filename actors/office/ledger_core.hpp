@@ -185,6 +185,8 @@ private:
   ledger_entry* entry_of(std::string_view id);
   /// An answer that is on its way covers it.
   bool is_covered(const ledger_entry& entry) const;
+  /// The run of an earlier message that it is not in yet.
+  bool runs_before(const ledger_entry& entry, const std::string& run) const;
   /// Whether a message was there when the run began, and is in its prompt.
   static bool is_collected(const ledger_entry& answer,
                            const ledger_entry& covered);

@@ -114,6 +114,10 @@ struct owner_state {
       [](atom::settled, const session_snapshot&) {},
       [](atom::dispose) { return true; },
       [](atom::dispose, const std::string&) {},
+      [](atom::settled, const entry_query&) { return entry_end{}; },
+      [](atom::locate, const session_query&) { return session_snapshot{}; },
+      [](atom::exists, const std::string&) { return false; },
+      [](atom::mark, const std::string&) { return caf::ok_atom_v; },
     };
   }
 };

@@ -183,6 +183,43 @@ TEST_CASE("lines that are no transition are skipped") {
   }
 }
 
+TEST_CASE("what the run of an earlier message has read is running with it") {
+  ledger_core core{place};
+  for (auto id : {"head", "read", "late"})
+    CHECK(core.apply(line(id, accepted), t0));
+  auto with = [](const std::string& id, const std::string& run) {
+    auto record = line(id, running);
+    record.run = run;
+    return record;
+  };
+  CHECK(core.apply(with("head", "r1"), t0));
+  CHECK(core.apply(with("read", "r1"), t0));
+  REQUIRE(core.head_of(*core.find("read")) != nullptr);
+  CHECK(core.head_of(*core.find("read"))->id == "head");
+  CHECK(core.head_of(*core.find("head")) == nullptr);
+  CHECK(core.read_by(*core.find("head")).size() == 1);
+  CHECK(core.after_restart(*core.find("read"), false) == boot_step::wait);
+  CHECK(core.after_restart(*core.find("head"), false) == boot_step::ask_cause);
+  // It goes along into the next run of that message, and into no other.
+  CHECK_FALSE(core.apply(with("read", "r2"), t0));
+  CHECK(core.apply(line("head", accepted), t0));
+  CHECK(core.head_of(*core.find("read"))->id == "head");
+  CHECK(core.apply(with("head", "r2"), t0));
+  CHECK(core.apply(with("read", "r2"), t0));
+  CHECK(core.apply(with("late", "r3"), t0));
+  CHECK_FALSE(core.apply(with("read", "r3"), t0));
+  // Only an answer that covers it closes it with a note.
+  ledger_record note = line("read", sent);
+  note.note = "steered";
+  CHECK_FALSE(core.allows(note));
+  auto answer = line("head", produced);
+  answer.run = "r2";
+  answer.covers = {"read"};
+  CHECK(core.apply(answer, t0));
+  CHECK(core.after_restart(*core.find("read"), false) == boot_step::wait);
+  CHECK(core.apply(note, t0));
+}
+
 TEST_CASE("the transitions of the ledger are a closed set") {
   using path = std::vector<ledger_record>;
   const std::map<std::string, path> ways = {
