@@ -176,7 +176,7 @@ std::vector<std::string> texts(const session_context& context) {
   std::vector<std::string> result;
   for (const auto& message : context.messages)
     result.emplace_back(text::strip_history_line(
-      message.summary.empty() ? text_of(message) : message.summary));
+      message.summary.empty() ? text_of(message) : *message.summary));
   return result;
 }
 
