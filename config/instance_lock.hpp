@@ -55,10 +55,10 @@ public:
   /// for an instant.
   /// @param fault receives the sentence for the person who starts the node
   /// @param pause waits for lock_pause
-  static instance_lock acquire(file_system& fs, const std::string& state_dir,
-                               const os::machine_facts& machine, int64_t now_ms,
-                               std::string& fault,
-                               const std::function<void()>& pause = pause_a_bit);
+  static instance_lock
+  acquire(file_system& fs, const std::string& state_dir,
+          const os::machine_facts& machine, int64_t now_ms, std::string& fault,
+          const std::function<void()>& pause = pause_a_bit);
 
   explicit operator bool() const { return static_cast<bool>(lock_); }
   const node_record& record() const { return record_; }
@@ -90,9 +90,8 @@ struct lock_holder {
 /// Looks whether the lock is held: it is taken for an instant if it is not. A
 /// lock that is held without a record is looked at again: somebody else may
 /// only be looking as well.
-lock_holder
-find_lock_holder(file_system& fs, const std::string& state_dir,
-                 const std::function<void()>& pause = pause_a_bit);
+lock_holder find_lock_holder(file_system& fs, const std::string& state_dir,
+                             const std::function<void()>& pause = pause_a_bit);
 
 /// The record in `<state-dir>/node.json`, for programs beside a running node.
 std::optional<node_record> read_node_record(file_system& fs,

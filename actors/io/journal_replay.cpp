@@ -65,8 +65,9 @@ class replay_run {
 public:
   replay_run(file_system& fs, const std::string& state_dir,
              const std::string& workspace_root, const replay_keeper& keep)
-    : fs_(fs), keep_(keep), directory_(journal_directory(state_dir)),
-      roots_{state_dir, workspace_root} {}
+    : fs_(fs), keep_(keep),
+      directory_(journal_directory(state_dir)), roots_{state_dir,
+                                                       workspace_root} {}
 
   replay_report run() {
     auto numbers = segments();

@@ -26,8 +26,8 @@ struct replay_report {
 };
 
 /// Writes down what the segments alone know.
-using replay_keeper
-  = std::function<caf::error(const std::vector<journal_path>& touched)>;
+using replay_keeper =
+  std::function<caf::error(const std::vector<journal_path>& touched)>;
 
 /// Finishes what the last run did not (decision A1): appends the bytes of whole
 /// frames that their targets lack, syncs the targets, then removes the

@@ -672,8 +672,8 @@ io_status journal_writer::keep_marks() {
   if (!marks_ || marks_kept_)
     return {};
   numbers names;
-  auto path = root_of({journal_root::state, {}}) + "/"
-              + std::string{open_list_name};
+  auto path =
+    root_of({journal_root::state, {}}) + "/" + std::string{open_list_name};
   auto fault = os::write_private_atomically(
     *fs_, names, path, print_open_list({marks_->begin(), marks_->end()}));
   marks_kept_ = !fault;

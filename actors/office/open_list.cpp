@@ -52,8 +52,8 @@ open_list extend_open_list(file_system& fs, entropy& chance,
   if (result.keys.size() == known)
     return result;
   auto path = join_path(state_dir, open_list_name);
-  if (auto stopped = os::write_private_atomically(
-        fs, chance, path, print_open_list(result.keys)))
+  if (auto stopped = os::write_private_atomically(fs, chance, path,
+                                                  print_open_list(result.keys)))
     fault = os::describe(stopped);
   return result;
 }

@@ -214,8 +214,8 @@ registry_change claim_directory(registry_state& state,
                                               : std::string{"nobody"})
                    + "; nothing was changed";
   else if (record->status == migration_status::failed)
-    result.fault = "the migration of " + raw_id + " has failed: "
-                   + record->error
+    result.fault = "the migration of " + raw_id
+                   + " has failed: " + record->error
                    + "; repair it by hand in the office registry";
   else if (record->status == migration_status::committed)
     result.fault = raw_id + " was moved for " + to_string(owner)

@@ -24,7 +24,8 @@ struct log_cursor {
   /// last run, and what was logged behind it.
   std::vector<log_record> open;
   /// The last message that was taken over: what is older and logged later stays
-  /// out, as when all of the log is looked at. Nothing: none, or not in the log.
+  /// out, as when all of the log is looked at. Nothing: none, or not in the
+  /// log.
   std::optional<log_record> mark;
 };
 

@@ -36,8 +36,8 @@ scan_wish session_store_state::wish(scan_wish::purpose why,
   result.reach = reach_;
   result.now_ms = services_.wall->now_ms();
   result.later_within = why == scan_wish::purpose::bootstrap
-                            ? limits::history_bootstrap_bytes
-                            : limits::history_sync_bytes;
+                          ? limits::history_bootstrap_bytes
+                          : limits::history_sync_bytes;
   return result;
 }
 

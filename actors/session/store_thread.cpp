@@ -130,14 +130,13 @@ void session_store_state::finish_reset(with<candidate> next, failure fail) {
       }
       warn("The reset of " + path_of(file)
            + " was interrupted; it is finished now.");
-      rename_file(waiting, file, examine,
-                  [examine, fail](caf::error reason) {
-                    // Somebody put a file there: that is the session now.
-                    if (code_of(reason) == errc::denied)
-                      examine();
-                    else
-                      fail(std::move(reason));
-                  });
+      rename_file(waiting, file, examine, [examine, fail](caf::error reason) {
+        // Somebody put a file there: that is the session now.
+        if (code_of(reason) == errc::denied)
+          examine();
+        else
+          fail(std::move(reason));
+      });
     },
     fail);
 }

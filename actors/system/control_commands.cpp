@@ -268,10 +268,10 @@ int notify_command(const config::cli_plan& plan,
 
 int cancel_command(const config::cli_plan& plan,
                    const config::environment& env) {
-  auto told = call_node(plan, env, "turn.cancel",
-                        {{"conversationId", plan.cancel.conversation},
-                         {"all", plan.cancel.all}},
-                        status_patience);
+  auto told = call_node(
+    plan, env, "turn.cancel",
+    {{"conversationId", plan.cancel.conversation}, {"all", plan.cancel.all}},
+    status_patience);
   if (!told)
     return config::exit_failure;
   auto turns = json::int_member(*told, "turns").value_or(0);

@@ -149,7 +149,9 @@ TEST_CASE_FIXTURE(node_place, "who looks at the lock keeps nobody out") {
   auto looker = fs->open(dir / "node.lock", O_RDWR | O_CREAT, 0600);
   REQUIRE(looker);
   REQUIRE(fs->lock(looker.value));
-  meanwhile = [&] { fs->close(looker.value); };
+  meanwhile = [&] {
+    fs->close(looker.value);
+  };
   auto node = acquire();
   CHECK(node);
   CHECK(pauses == 1);
@@ -157,7 +159,9 @@ TEST_CASE_FIXTURE(node_place, "who looks at the lock keeps nobody out") {
   // Two who look do not take each other for a node.
   looker = fs->open(dir / "node.lock", O_RDWR, 0);
   REQUIRE(fs->lock(looker.value));
-  meanwhile = [&] { fs->close(looker.value); };
+  meanwhile = [&] {
+    fs->close(looker.value);
+  };
   CHECK_FALSE(look().held);
   CHECK(pauses == 2);
   // A node stays one.

@@ -51,7 +51,7 @@ TEST_CASE("a well-formed call names its method and its id") {
        "4", office_show_call{slack}},
      row{
        R"({"jsonrpc":"2.0","id":4,"method":"office.claim","params":{"platform":"slack","id":"C1"}})",
-       "4", office_claim_call{slack}},
+       "4", office_claim_call{slack, {}}},
      row{
        R"( {"jsonrpc":"2.0","method":"log.level","params":{"level":"debug"},"id":5} )",
        "5", log_level_call{"debug"}}}) {
@@ -208,7 +208,8 @@ TEST_CASE("a status holds what the parts said") {
        R"("degraded":[{"component":"web","reason":"port )"
        "\xEF\xBF\xBD"
        R"( taken"}],)"
-       R"("offices":{"known":3,"active":1},"openEntries":2,"sessionsTotal":2,)"
+       R"("channels":[],)"
+           R"("offices":{"known":3,"active":1},"openEntries":2,"sessionsTotal":2,)"
        R"("sessions":[{"sessionKey":"C2","state":"running","waiting":2,)"
        R"("run":"r-1","messageId":"m-1"},)"
        R"({"sessionKey":"C1","state":"idle","waiting":0}],"silent":[]})");

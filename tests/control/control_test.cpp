@@ -140,7 +140,8 @@ struct fake_inspector_state
   }
 };
 
-struct fake_operator_state : neighbour<job_operator_actor, fake_operator_state> {
+struct fake_operator_state
+  : neighbour<job_operator_actor, fake_operator_state> {
   using neighbour::neighbour;
   static inline const char* name = "fake_operator";
   static contracts::process_job_projection job() {
@@ -168,7 +169,9 @@ struct fake_operator_state : neighbour<job_operator_actor, fake_operator_state> 
               return answer("operator", job_list{{job()}});
             },
             [this](atom::read, const job_order& order) { return one(order); },
-            [this](atom::cancel, const job_order& order) { return one(order); }};
+            [this](atom::cancel, const job_order& order) {
+              return one(order);
+            }};
   }
 };
 
@@ -187,9 +190,8 @@ struct control_story : test::node_fixture {
     args.inspector =
       kit::spawn_stateful<office_inspector_actor, fake_inspector_state>(*system,
                                                                         story);
-    args.jobs =
-      kit::spawn_stateful<job_operator_actor, fake_operator_state>(*system,
-                                                                   story);
+    args.jobs = kit::spawn_stateful<job_operator_actor, fake_operator_state>(
+      *system, story);
     args.operator_token = secret_text{"owner"};
     args.facts = {"1.0", 42, "2026-01-01T00:00:00.000Z"};
     args.deadline = 30s;

@@ -259,11 +259,10 @@ TEST_CASE("a replay removes no frame before what it tells is kept") {
     told = touched;
     return make_failure(errc::disk, "full");
   };
-  auto report = io::replay_journal(*world.fs, world.state(), world.workspace(),
-                                   refuse);
+  auto report =
+    io::replay_journal(*world.fs, world.state(), world.workspace(), refuse);
   CHECK(code_of(report.failure) == errc::disk);
-  CHECK(told
-        == std::vector<io::journal_path>{{journal_root::state, "a"}});
+  CHECK(told == std::vector<io::journal_path>{{journal_root::state, "a"}});
   CHECK(world.segments() == 1);
   report = io::replay_journal(
     *world.fs, world.state(), world.workspace(),

@@ -134,9 +134,9 @@ TEST_CASE_FIXTURE(journal_story, "an office is listed until its last line is "
   advance(limits::journal_checkpoint_interval);
   CHECK(list() == print_open_list({key}));
   // Work that ended counts as ended with the lines that came before.
-  caf::anon_send(journal, atom::append_v,
-                 journal_record{journal_root::state, "a", "x\n",
-                                durability::lazy});
+  caf::anon_send(
+    journal, atom::append_v,
+    journal_record{journal_root::state, "a", "x\n", durability::lazy});
   mark(false);
   settle();
   CHECK(append("a") == errc::none);

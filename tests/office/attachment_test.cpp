@@ -122,7 +122,9 @@ TEST_CASE("a message that is logged after a restart has its sender's name") {
     CHECK(node.say("m2", "after it") == "taken");
     node.cut();
   }
-  office_node node{world, [](gate_script& gate) { gate.files["x"] = "x"; }};
+  office_node node{world, [](gate_script& gate) {
+                     gate.files["x"] = "x";
+                   }};
   REQUIRE(world.log().size() == 2);
   CHECK(world.log()[0].display_name == "Ann");
   CHECK(world.log()[1].display_name == "Ann");

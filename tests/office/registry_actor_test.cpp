@@ -323,8 +323,8 @@ TEST_CASE_FIXTURE(registry_story, "an old directory is claimed while a node "
   self->send_exit(handle, caf::exit_reason::user_shutdown);
   start(state);
   std::filesystem::create_directories(place.root + "/900100");
-  std::filesystem::create_directories(
-    place.root + "/" + office_key({telegram, "900102"}));
+  std::filesystem::create_directories(place.root + "/"
+                                      + office_key({telegram, "900102"}));
   std::filesystem::create_directories(place.root + "/900102");
   auto claim = [&](platform_id platform, const std::string& id) {
     std::string result = "ok";

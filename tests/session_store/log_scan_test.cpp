@@ -223,7 +223,8 @@ TEST_CASE("the current message is looked for in the whole log") {
   wish.reach = {365, 20, 5};
   wish.later_within = 20'000;
   for (auto current : {"m3", "m500", "m1995", "nowhere"})
-    for (auto why : {scan_wish::purpose::bootstrap, scan_wish::purpose::reset}) {
+    for (auto why :
+         {scan_wish::purpose::bootstrap, scan_wish::purpose::reset}) {
       CAPTURE(current);
       wish.why = why;
       wish.scope.current_message_id = current;
@@ -234,10 +235,10 @@ TEST_CASE("the current message is looked for in the whole log") {
         CHECK(reset_marker(found, wish.scope, noon)
               == reset_marker(whole, wish.scope, noon));
       else
-        CHECK(printed(plan_bootstrap(found, wish.scope, wish.reach,
-                                     clock_at_noon))
-              == printed(
-                plan_bootstrap(whole, wish.scope, wish.reach, clock_at_noon)));
+        CHECK(
+          printed(plan_bootstrap(found, wish.scope, wish.reach, clock_at_noon))
+          == printed(
+            plan_bootstrap(whole, wish.scope, wish.reach, clock_at_noon)));
       // Nothing is kept of what follows a message from long ago.
       auto far = current == std::string{"m3"} || current == std::string{"m500"};
       CHECK(scan.lacks_later() == far);

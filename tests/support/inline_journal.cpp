@@ -123,9 +123,9 @@ struct inline_journal_state {
       marks.insert(key);
     else
       marks.erase(key);
-    os::write_private_atomically(
-      *fs, chance, state_dir + "/" + std::string{open_list_name},
-      print_open_list({marks.begin(), marks.end()}));
+    os::write_private_atomically(*fs, chance,
+                                 state_dir + "/" + std::string{open_list_name},
+                                 print_open_list({marks.begin(), marks.end()}));
   }
 
   const std::string& root_of(journal_root root) const {
