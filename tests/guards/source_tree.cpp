@@ -20,6 +20,7 @@ struct room_entry {
 // Longest path first, so that a room inside a folder wins.
 constexpr room_entry known_rooms[] = {
   {"actors/control", 3},
+  {"actors/events", 3},
   {"actors/harness", 3},
   {"actors/interaction", 3},
   {"actors/io", 3},
