@@ -486,6 +486,21 @@ std::string call_line(std::string_view method, const json::bj::object& params) {
   return json::print(call);
 }
 
+namespace {
+
+/// Errors of jobs have one sentence each, whatever came over the wire.
+std::optional<std::string> job_sentence(const bj::object& error) {
+  auto found = json::member(error, "data");
+  auto data = found == nullptr ? nullptr : found->if_object();
+  auto code = data == nullptr ? nullptr : json::member(*data, "errc");
+  if (code == nullptr || !contracts::is_process_job_error_code(*code))
+    return std::nullopt;
+  auto known = contracts::parse_process_job_error_code(code->get_string());
+  return std::string{contracts::public_message(*known)};
+}
+
+} // namespace
+
 reply parse_reply(std::string_view line) {
   reply answer;
   auto parsed = json::parse(line);
@@ -502,6 +517,8 @@ reply parse_reply(std::string_view line) {
   if (error != nullptr) {
     answer.code = json::int_member(*error, "code").value_or(parse_error);
     answer.sentence = json::text_or_empty(*error, "message");
+    if (auto told = job_sentence(*error))
+      answer.sentence = std::move(*told);
   }
   return answer;
 }
@@ -600,7 +617,7 @@ json::bj::object jobs_result(
     if (total++ < jobs_shown)
       jobs.push_back(contracts::to_json(job));
   }
-  return {{"jobs", std::move(jobs)}, {"total", total}};
+  return {{"jobs", std::move(jobs)}, {"total", static_cast<int64_t>(total)}};
 }
 
 json::bj::object job_result(const job_answer& answer) {

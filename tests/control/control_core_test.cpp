@@ -209,7 +209,7 @@ TEST_CASE("a status holds what the parts said") {
        "\xEF\xBF\xBD"
        R"( taken"}],)"
        R"("channels":[],)"
-           R"("offices":{"known":3,"active":1},"openEntries":2,"sessionsTotal":2,)"
+       R"("offices":{"known":3,"active":1},"openEntries":2,"sessionsTotal":2,)"
        R"("sessions":[{"sessionKey":"C2","state":"running","waiting":2,)"
        R"("run":"r-1","messageId":"m-1"},)"
        R"({"sessionKey":"C1","state":"idle","waiting":0}],"silent":[]})");
