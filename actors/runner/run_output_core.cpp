@@ -1,10 +1,13 @@
 #include "actors/runner/run_output_core.hpp"
 
+#include "actors/delivery/stream_end_core.hpp"
 #include "messages/codec/json_support.hpp"
 #include "messages/contracts/activity_line.hpp"
 #include "messages/contracts/notify_suppression.hpp"
 #include "messages/limits.hpp"
 #include "messages/text/utf8.hpp"
+
+#include <algorithm>
 
 namespace bureau::runner {
 
@@ -12,7 +15,6 @@ namespace {
 
 constexpr std::string_view silence_mark = "[SILENT]";
 constexpr const char* thinking = "Thinking…";
-constexpr const char* empty_answer = "No response text was returned.";
 constexpr const char* failed_answer =
   "The model call failed. Send the message again to retry.";
 constexpr const char* blocked_answer = "This request was blocked.";
@@ -51,20 +53,54 @@ contracts::stream_event tool_started(const harness_event& event) {
   return result;
 }
 
-/// As much of what a tool answered as its outcome is judged by.
-json_text told_content(const tool_outcome& outcome) {
-  constexpr size_t room = 4 * contracts::preview_scan_chars;
+/// What a tool answered, as text; the first of it when it is long.
+struct told_text {
+  json_text text;
+  bool cut = false;
+};
+
+told_text told_content(const tool_outcome& outcome) {
+  // Tools keep what they show a model well within it.
+  constexpr size_t room = 2 * limits::tool_output_bytes;
   std::string text;
+  auto cut = false;
   for (const auto& block : outcome.content) {
-    if (block.kind != block_kind::text || text.size() >= room)
+    if (block.kind != block_kind::text)
       continue;
+    if (text.size() >= room) {
+      cut = true;
+      break;
+    }
     if (!text.empty())
       text += '\n';
-    text += text::prefix_bytes(block.text, room);
+    auto piece = text::prefix_bytes(block.text, room);
+    cut = cut || piece.size() < block.text.size();
+    text += piece;
   }
   if (text.empty())
     return {};
-  return json_text{json::print(json::bj::value(text))};
+  return {json_text{json::print(json::bj::value(text))}, cut};
+}
+
+/// What the session's writer makes of a call.
+contracts::tool_history history_of(const harness_event& event) {
+  contracts::tool_history result;
+  result.terminal_state = event.outcome.is_error
+                            ? contracts::tool_terminal_state::error
+                            : contracts::tool_terminal_state::success;
+  auto details = json::parse(event.outcome.details.text);
+  auto fields = details ? details.value.if_object() : nullptr;
+  auto record =
+    fields != nullptr ? json::member(*fields, "truncation") : nullptr;
+  if (auto cut = record != nullptr ? record->if_object() : nullptr) {
+    if (auto told = json::bool_member(*cut, "truncated"))
+      result.truncated = *told;
+    if (auto bytes = json::int_member(*cut, "totalBytes"))
+      result.original_bytes = *bytes;
+    if (auto bytes = json::int_member(*cut, "outputBytes"))
+      result.retained_bytes = *bytes;
+  }
+  return result;
 }
 
 contracts::stream_event tool_completed(const harness_event& event) {
@@ -73,19 +109,52 @@ contracts::stream_event tool_completed(const harness_event& event) {
   result.kind = contracts::stream_event_kind::tool_call_completed;
   result.id = event.call_id;
   result.name = event.tool_name;
-  result.content = told_content(event.outcome);
+  auto content = told_content(event.outcome);
+  result.content = std::move(content.text);
+  if (content.cut)
+    result.metadata = json_text{R"({"truncated":true})"};
+  if (event.outcome.details.text != "{}")
+    result.structured_content = event.outcome.details;
   result.is_error = event.outcome.is_error;
   result.duration_us = event.duration_ms * us_per_ms;
+  result.history = history_of(event);
+  return result;
+}
+
+contracts::stream_event request_event(contracts::provider_phase phase,
+                                      const std::string& model) {
+  contracts::stream_event result;
+  result.kind = contracts::stream_event_kind::provider_status;
+  result.phase = phase;
+  result.model = model;
+  return result;
+}
+
+contracts::stream_event usage_so_far(const usage& spent,
+                                     const std::string& model) {
+  contracts::stream_event result;
+  result.kind = contracts::stream_event_kind::usage_update;
+  result.model = model;
+  result.cumulative_micro_usd = spent.cost_total_micro;
+  result.tokens = contracts::token_counts{spent.input, spent.output,
+                                          spent.cache_read, spent.cache_write};
+  return result;
+}
+
+contracts::stream_event budget_warning(const harness_event& event) {
+  contracts::stream_event result;
+  result.kind = contracts::stream_event_kind::runtime_warning;
+  result.text = "The run reached its budget: " + event.text;
+  result.warning_kind = "budget";
   return result;
 }
 
 contracts::stream_event retry_started(const std::string& model,
-                                      int32_t attempt) {
-  contracts::stream_event result;
-  result.kind = contracts::stream_event_kind::provider_status;
-  result.phase = contracts::provider_phase::retry_started;
-  result.model = model;
-  result.retry_index = attempt;
+                                      const harness_event& event) {
+  auto result = request_event(contracts::provider_phase::retry_started, model);
+  result.retry_index = event.attempt;
+  if (!event.text.empty())
+    result.reason = event.text;
   return result;
 }
 
@@ -150,9 +219,12 @@ final_answer final_answer_of(const prompt_outcome& outcome,
                   + "). Ask again with a smaller task.";
     return result;
   }
+  // Files without a word are something to report.
+  auto nothing = text::is_blank(outcome.final_text)
+                   ? result.parts.empty()
+                   : contracts::suppresses_notification(outcome.final_text);
   if (asks_for_silence(outcome.final_text)
-      || (origin == turn_origin::event
-          && contracts::suppresses_notification(outcome.final_text))) {
+      || (origin == turn_origin::event && nothing)) {
     result.suppressed = true;
     result.parts.clear();
     return result;
@@ -160,7 +232,27 @@ final_answer final_answer_of(const prompt_outcome& outcome,
   if (!text::is_blank(outcome.final_text))
     result.text = bounded(outcome.final_text);
   else if (result.parts.empty())
-    result.text = empty_answer;
+    result.text = std::string{delivery::empty_answer};
+  return result;
+}
+
+contracts::stream_event run_ended(const prompt_outcome& outcome) {
+  contracts::stream_event result;
+  result.kind = contracts::stream_event_kind::runtime_telemetry;
+  result.telemetry_kind = "run_ended";
+  result.data = json_text{
+    json::print(json::bj::object{{"stop", to_string(outcome.stop)},
+                                 {"llmCalls", outcome.stats.llm_calls},
+                                 {"toolCalls", outcome.stats.tool_calls},
+                                 {"durationMs", outcome.stats.duration_ms}})};
+  return result;
+}
+
+contracts::stream_event memory_recalled(std::string source, size_t bytes) {
+  contracts::stream_event result;
+  result.kind = contracts::stream_event_kind::memory_recalled;
+  result.source = std::move(source);
+  result.bytes = static_cast<int64_t>(bytes);
   return result;
 }
 
@@ -180,37 +272,82 @@ output_calls run_output_core::event(const harness_event& event) {
       text_delta(out, event.update.delta);
     break;
   case harness_event_kind::message_end:
-    if (event.message.role == message_role::assistant
-        && !asks_for_silence(held_))
-      flush(out);
+    if (event.message.role == message_role::assistant)
+      reply_ended(out, event.message);
+    else if (event.message.role == message_role::tool_result)
+      call_ended(out, event.message.tool_call_id, true);
     break;
   case harness_event_kind::agent_start:
     // Nobody waits for a scheduled turn.
     if (style_.origin != turn_origin::event)
       out.push_back(call(verb::status, thinking));
     break;
+  case harness_event_kind::turn_start:
+    out.push_back(call(
+      request_event(contracts::provider_phase::request_started, style_.model)));
+    break;
   case harness_event_kind::tool_start:
+    arguments_[event.call_id] = event.arguments;
     out.push_back(call(tool_started(event)));
     break;
-  case harness_event_kind::tool_end:
-    out.push_back(call(tool_completed(event)));
+  case harness_event_kind::tool_end: {
+    auto told = tool_completed(event);
+    if (auto begun = arguments_.extract(event.call_id))
+      told.arguments = std::move(begun.mapped());
+    ended_.push_back(std::move(told));
     break;
+  }
   case harness_event_kind::retry_start:
-    out.push_back(call(retry_started(style_.model, event.attempt)));
+    out.push_back(call(retry_started(style_.model, event)));
     break;
   case harness_event_kind::input_applied:
     out.push_back(call(steered(event, style_.roots)));
     out.push_back(call(steering_done(out.back().event)));
     break;
-  // A budget is told by the answer.
   case harness_event_kind::budget_exceeded:
+    out.push_back(call(budget_warning(event)));
+    break;
   case harness_event_kind::agent_end:
-  case harness_event_kind::turn_start:
+    lose_open_calls(out);
+    break;
   case harness_event_kind::turn_end:
   case harness_event_kind::retry_end:
     break;
   }
   return out;
+}
+
+void run_output_core::reply_ended(output_calls& out,
+                                  const transcript_message& reply) {
+  if (!asks_for_silence(held_))
+    flush(out);
+  auto done =
+    request_event(contracts::provider_phase::request_completed, style_.model);
+  if (reply.stop == stop_reason::aborted)
+    done.cancelled = true;
+  out.push_back(call(std::move(done)));
+  if (reply.spent == usage{})
+    return;
+  spent_ += reply.spent;
+  out.push_back(call(usage_so_far(spent_, style_.model)));
+}
+
+void run_output_core::call_ended(output_calls& out, const std::string& id,
+                                 bool persisted) {
+  auto found = std::find_if(ended_.begin(), ended_.end(),
+                            [&](const auto& item) { return item.id == id; });
+  if (found == ended_.end())
+    return;
+  found->history->persisted = persisted;
+  out.push_back(call(std::move(*found)));
+  ended_.erase(found);
+}
+
+void run_output_core::lose_open_calls(output_calls& out) {
+  while (!ended_.empty()) {
+    auto id = ended_.front().id;
+    call_ended(out, id, false);
+  }
 }
 
 void run_output_core::text_delta(output_calls& out, const std::string& delta) {

@@ -7,6 +7,7 @@
 #include "messages/interfaces/session.hpp"
 #include "messages/interfaces/transport.hpp"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,13 @@ using output_calls = std::vector<output_call>;
 
 /// Whether a text asks to stay silent: it begins with [SILENT].
 bool asks_for_silence(std::string_view text);
+
+/// What a run came to, for readers that are programs.
+contracts::stream_event run_ended(const prompt_outcome& outcome);
+
+/// What a run was reminded of.
+/// @param source conversation or shared
+contracts::stream_event memory_recalled(std::string source, size_t bytes);
 
 /// What a run's outcome means for the user: the text of the last assistant
 /// message without tool calls, cut at limits::final_answer_bytes; one sentence
@@ -60,6 +68,10 @@ public:
 private:
   void text_delta(output_calls& out, const std::string& delta);
   void flush(output_calls& out);
+  void reply_ended(output_calls& out, const transcript_message& reply);
+  /// Tells the end of a call, once the history has it or never will.
+  void call_ended(output_calls& out, const std::string& id, bool persisted);
+  void lose_open_calls(output_calls& out);
 
   run_output_style style_;
   /// Start of a message, held back while it may turn out to be [SILENT].
@@ -68,6 +80,12 @@ private:
   /// A new message begins: its text takes the place of what is shown.
   bool fresh_ = true;
   bool shown_ = false;
+  /// Arguments of calls under way, and ends of calls that the session does not
+  /// hold yet, in their order.
+  std::map<std::string, json_text> arguments_;
+  std::vector<contracts::stream_event> ended_;
+  /// Of the run so far.
+  usage spent_;
 };
 
 } // namespace bureau::runner

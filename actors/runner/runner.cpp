@@ -179,6 +179,8 @@ void runner_state::prompt_settled(const prompt_outcome& outcome) {
     dismiss();
     return;
   }
+  if (active_->output)
+    self_->send(active_->responder, atom::event_v, run_ended(outcome));
   finish(final_answer_of(outcome, active_->request.ticket.event.origin));
 }
 
@@ -451,6 +453,8 @@ void runner_state::begin_output() {
   style.roots = output_roots(executor_info_, paths_);
   self_->send(active_->responder, atom::paths_v, style.roots.workspace,
               style.roots.home);
+  for (auto& event : active_->recalled)
+    self_->send(active_->responder, atom::event_v, std::move(event));
   active_->output.emplace(std::move(style));
 }
 

@@ -226,7 +226,9 @@ void runner_state::read_memory() {
   step<memory_found>(
     deps_.memory,
     [this](const memory_found& found) {
-      if (found.block)
+      if (found.block) {
+        active_->recalled.push_back(
+          memory_recalled("conversation", found.block->content.size()));
         active_->prompt.conversation_memory =
           memory_text(found.block->content, found.block->truncated);
       read_global_memory();
@@ -251,6 +253,8 @@ void runner_state::read_global_memory() {
     deps_.files,
     [this](const file_outcome& found) {
       active_->prompt.global_memory = memory_text(
+      active_->recalled.push_back(
+        memory_recalled("shared", found.bytes.size()));
         text::sanitize_utf8(found.bytes), found.size > found.bytes.size());
       load_attachment(0);
     },

@@ -82,6 +82,8 @@ private:
     /// Made by the first event: only then the world of the run is known.
     std::optional<run_output_core> output;
     prompt_inputs prompt;
+    /// What it was reminded of; told when its output begins.
+    std::vector<contracts::stream_event> recalled;
     /// What is asked, with the files that the model is shown.
     contracts::turn_request turn;
     std::vector<std::string> listed;

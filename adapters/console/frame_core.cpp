@@ -1,6 +1,7 @@
 #include "adapters/console/frame_core.hpp"
 
 #include "messages/codec/json_support.hpp"
+#include "messages/contracts/frame_feed.hpp"
 #include "messages/contracts/identity.hpp"
 #include "messages/text/utf8.hpp"
 
@@ -14,44 +15,9 @@ namespace bj = boost::json;
 
 using contracts::frame_kind;
 
-constexpr std::string_view cut_mark = "… [truncated]";
-/// Text of a frame that must not be cut; a byte takes at most six in JSON.
+/// The beginning of a text that takes another one's place; what is longer goes
+/// on as deltas, so that nothing is lost. A byte takes at most six in JSON.
 constexpr size_t piece_bytes = 32'768;
-/// Arguments of a tool that are told whole.
-constexpr size_t arguments_bytes = 65'536;
-
-const char* text_name(frame_kind kind) {
-  switch (kind) {
-  case frame_kind::finish:
-    return "finalText";
-  case frame_kind::error:
-    return "message";
-  default:
-    return "text";
-  }
-}
-
-bj::object oversized_event(const contracts::stream_event& event) {
-  return {{"type", "runtime_telemetry"},
-          {"kind", "oversized_event"},
-          {"data", {{"originalType", to_string(event.kind)}}},
-          {"metadata", {{"truncated", true}}}};
-}
-
-/// Cuts the arguments of a tool that would make a line too long.
-void shorten(contracts::stream_event& event) {
-  auto& arguments = event.arguments.text;
-  if (arguments.size() <= arguments_bytes)
-    return;
-  std::string kept{text::prefix_bytes(arguments, piece_bytes)};
-  arguments = json::print(bj::value(kept + std::string{cut_mark}));
-  auto metadata = json::parse(event.metadata.text);
-  bj::object fields;
-  if (metadata && metadata.value.is_object())
-    fields = std::move(metadata.value.get_object());
-  fields["truncated"] = true;
-  event.metadata = json_text{json::print(fields)};
-}
 
 /// Text without the marks of its emphasis.
 std::string plain(std::string_view text) {
@@ -110,11 +76,9 @@ frame_core::turn& frame_core::turn_of(const outbound& what) {
 
 // -- lines --------------------------------------------------------------------
 
-std::string frame_core::line_of(const contracts::stream_frame& frame,
-                                const std::string& id, const turn& of,
-                                std::string_view outcome) const {
-  auto whole = to_json(frame);
-  bj::object metadata{{"messageId", id}};
+json_text frame_core::about(const std::string& id, const turn& of,
+                            std::string_view outcome) {
+  bj::object metadata{{"messageId", text::sanitize_utf8(id)}};
   if (!of.conversation.empty())
     metadata["conversationId"] = contracts::contract_id(
       {platform_id::console, of.conversation}, of.conversation);
@@ -124,35 +88,25 @@ std::string frame_core::line_of(const contracts::stream_frame& frame,
     metadata["line"] = of.line;
   if (!outcome.empty())
     metadata["outcome"] = outcome;
-  whole["metadata"] = std::move(metadata);
-  auto line = contracts::serialize_frame(whole);
-  if (line.size() <= contracts::frame_line_bytes)
-    return line;
-  if (frame.kind == frame_kind::event) {
-    whole["event"] = oversized_event(frame.event);
-    return contracts::serialize_frame(whole);
-  }
-  auto name = text_name(frame.kind);
-  auto text = text::sanitize_utf8(json::text_or_empty(whole, name));
-  std::string_view kept = text;
-  while (line.size() > contracts::frame_line_bytes) {
-    // How much of the line a byte takes depends on the text.
-    constexpr size_t spare = 512;
-    auto room = kept.size() * (contracts::frame_line_bytes - spare);
-    kept = text::prefix_bytes(kept, room / line.size());
-    whole[name] = std::string{kept} + std::string{cut_mark};
-    line = contracts::serialize_frame(whole);
-  }
-  return line;
+  if (!of.outcomes.empty())
+    metadata["replyPartOutcomes"] = contracts::to_json(of.outcomes);
+  return json_text{json::print(metadata)};
+}
+
+std::string frame_core::lines_of(const contracts::stream_frame& frame) {
+  std::string result;
+  for (const auto& line : contracts::frame_lines(frame))
+    result += line;
+  return result;
 }
 
 std::string frame_core::text_frame(frame_kind kind, const outbound& what,
-                                   const turn& of,
-                                   std::string_view text) const {
+                                   const turn& of, std::string_view text) {
   contracts::stream_frame frame;
   frame.kind = kind;
-  frame.text = std::string{text};
-  return line_of(frame, what.message_id, of);
+  frame.text = text::sanitize_utf8(text);
+  frame.metadata = about(what.message_id, of);
+  return lines_of(frame);
 }
 
 // -- a run under way ----------------------------------------------------------
@@ -162,9 +116,7 @@ std::string frame_core::status(const outbound& what) {
   if (entry.ended)
     return {};
   entry.run = what.run;
-  auto text = text::sanitize_utf8(what.text);
-  return text_frame(frame_kind::status, what, entry,
-                    text::prefix_bytes(text, piece_bytes));
+  return text_frame(frame_kind::status, what, entry, what.text);
 }
 
 std::string frame_core::append(const outbound& what) {
@@ -176,15 +128,7 @@ std::string frame_core::append(const outbound& what) {
     return replace(what);
   entry.run = what.run;
   entry.told = true;
-  auto text = text::sanitize_utf8(what.text);
-  std::string_view rest = text;
-  std::string lines;
-  while (!rest.empty()) {
-    auto piece = text::prefix_bytes(rest, piece_bytes);
-    rest.remove_prefix(piece.size());
-    lines += text_frame(frame_kind::append, what, entry, piece);
-  }
-  return lines;
+  return text_frame(frame_kind::append, what, entry, what.text);
 }
 
 std::string frame_core::replace(const outbound& what) {
@@ -206,11 +150,11 @@ std::string frame_core::event(const outbound& what,
   if (entry.ended)
     return {};
   entry.run = what.run;
-  shorten(event);
   contracts::stream_frame frame;
   frame.kind = frame_kind::event;
   frame.event = std::move(event);
-  return line_of(frame, what.message_id, entry);
+  frame.metadata = about(what.message_id, entry);
+  return lines_of(frame);
 }
 
 std::string frame_core::warning(const outbound& what,
@@ -233,6 +177,8 @@ std::string frame_core::answer(const outbound& part) {
   entry.text += part.text;
   if (part.part + 1 < part.parts)
     return {};
+  entry.parts = part.attached;
+  entry.outcomes = part.outcomes;
   return end(part.message_id, {}, std::move(entry.text));
 }
 
@@ -242,9 +188,7 @@ std::optional<std::string> frame_core::notice(const outbound& what) {
     return std::nullopt;
   auto& entry = found->second;
   entry.notice = plain(what.text);
-  auto text = text::sanitize_utf8(entry.notice);
-  return text_frame(frame_kind::status, what, entry,
-                    text::prefix_bytes(text, piece_bytes));
+  return text_frame(frame_kind::status, what, entry, entry.notice);
 }
 
 // -- ends ---------------------------------------------------------------------
@@ -253,10 +197,11 @@ std::string frame_core::end(const std::string& id, const std::string& outcome,
                             caf::optional<std::string> text) {
   auto& entry = turns_[id];
   entry.ended = true;
-  contracts::stream_frame frame;
-  frame.kind = frame_kind::finish;
-  frame.text = std::move(text);
-  return line_of(frame, id, entry, outcome);
+  contracts::turn_response response;
+  response.text = std::move(text);
+  response.metadata = about(id, entry, outcome);
+  response.parts = entry.parts;
+  return lines_of(contracts::finish_frame(response));
 }
 
 std::string frame_core::end_badly(const std::string& id,
@@ -269,7 +214,8 @@ std::string frame_core::end_badly(const std::string& id,
   frame.text = sentence;
   frame.code = code;
   frame.cancelled = cancelled;
-  return line_of(frame, id, entry);
+  frame.metadata = about(id, entry);
+  return lines_of(frame);
 }
 
 std::string frame_core::closed(const closed_entry& entry) {

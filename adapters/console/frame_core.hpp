@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// The console as a machine reads it: NDJSON frames (decision A30, agent
 /// contracts 3.8).
@@ -67,17 +68,22 @@ private:
     bool told = false;
     /// Parts of its final answer so far.
     std::string text;
+    /// What goes with the answer, and what of it could not be delivered.
+    std::vector<contracts::reply_part> parts;
+    std::vector<contracts::delivery_outcome> outcomes;
     /// The last notice about it.
     std::string notice;
   };
 
   turn& turn_of(const outbound& what);
   turn& remember(const std::string& id);
-  std::string line_of(const contracts::stream_frame& frame,
-                      const std::string& id, const turn& of,
-                      std::string_view outcome = {}) const;
-  std::string text_frame(contracts::frame_kind kind, const outbound& what,
-                         const turn& of, std::string_view text) const;
+  /// What a line is about.
+  static json_text about(const std::string& id, const turn& of,
+                         std::string_view outcome = {});
+  static std::string lines_of(const contracts::stream_frame& frame);
+  static std::string text_frame(contracts::frame_kind kind,
+                                const outbound& what, const turn& of,
+                                std::string_view text);
   std::string end(const std::string& id, const std::string& outcome,
                   caf::optional<std::string> text);
   std::string end_badly(const std::string& id, const std::string& code,

@@ -1024,6 +1024,19 @@ TEST_CASE_FIXTURE(frame_world,
   CHECK(over);
 }
 
+TEST_CASE_FIXTURE(frame_world,
+                  "a program is shown answers alone, as they are") {
+  CHECK(start());
+  ask(
+    offices->attached,
+    [](const transport_info& info) {
+      CHECK_FALSE(info.streaming);
+      CHECK(info.activity == activity_style::none);
+      CHECK(info.fallback == contracts::unsupported_part_fallback::none);
+    },
+    [](const caf::error&) { FAIL("no answer"); }, atom::config_v);
+}
+
 TEST_CASE_FIXTURE(frame_world, "what belongs to no turn goes to stderr") {
   start();
   say("/help");

@@ -149,6 +149,29 @@ TEST_CASE_FIXTURE(frames, "an answer in parts is one frame") {
   CHECK(only(core.answer(second)).text.value_or("") == "one\ntwo");
 }
 
+TEST_CASE_FIXTURE(frames, "what a program cannot be shown is beside the text") {
+  auto last = saying("here it is");
+  contracts::attachment_part file;
+  file.id = "p1";
+  file.artifact_id = std::string(32, 'a');
+  file.name = "a.txt";
+  file.media_type = "text/plain";
+  file.size_bytes = 5;
+  file.integrity_id = "sha256:" + std::string(64, '0');
+  last.attached = {file};
+  last.outcomes = contracts::unsupported_outcomes(last.attached);
+  auto lines = core.answer(last);
+  auto told = only(lines);
+  CHECK(told.text.value_or("") == "here it is");
+  CHECK(told.parts == last.attached);
+  auto frame = read(lines)[0];
+  auto outcomes =
+    json::member(frame["metadata"].as_object(), "replyPartOutcomes");
+  REQUIRE(outcomes != nullptr);
+  CHECK(contracts::is_outcomes(*outcomes));
+  CHECK(contracts::sanitize_outcomes(*outcomes) == last.outcomes);
+}
+
 TEST_CASE_FIXTURE(frames, "another attempt begins the text anew") {
   core.append(saying("first"));
   what.run = "r2";
@@ -171,7 +194,7 @@ TEST_CASE_FIXTURE(frames, "no line is too long, and no delta is lost") {
   CHECK(joined(replaced) == text);
   CHECK(contracts::read_frame(read(replaced)[0]).kind == frame_kind::replace);
   CHECK(contracts::read_frame(read(replaced)[1]).kind == frame_kind::append);
-  only(core.status(saying(text)));
+  CHECK(only(core.status(saying(text))).text->ends_with("… [truncated]"));
   contracts::stream_event call;
   call.kind = contracts::stream_event_kind::tool_call_started;
   call.id = "c1";
@@ -183,7 +206,16 @@ TEST_CASE_FIXTURE(frames, "no line is too long, and no delta is lost") {
   call.arguments = {};
   call.content = json_text{json::print(boost::json::value(text))};
   call.kind = contracts::stream_event_kind::tool_call_completed;
-  CHECK(only(core.event(what, call)).event.telemetry_kind == "oversized_event");
+  auto cut = only(core.event(what, call)).event;
+  CHECK(cut.id == "c1");
+  CHECK(cut.content.text.size() > 100'000);
+  CHECK(cut.metadata.text == R"({"truncated":true})");
+  contracts::stream_event telemetry;
+  telemetry.kind = contracts::stream_event_kind::runtime_telemetry;
+  telemetry.telemetry_kind = "run_ended";
+  telemetry.data = json_text{json::print(boost::json::value(text))};
+  CHECK(only(core.event(what, telemetry)).event.telemetry_kind
+        == "oversized_event");
   auto last = core.answer(saying(text));
   CHECK(only(last).text->ends_with("… [truncated]"));
   CHECK(only(last).text->size() > 100'000);

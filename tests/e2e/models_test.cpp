@@ -1,5 +1,6 @@
 #include "messages/codec/artifact_record.hpp"
 #include "messages/codec/json_support.hpp"
+#include "messages/contracts/stream_frame.hpp"
 #include "messages/text/sha256.hpp"
 #include "tests/e2e/e2e_support.hpp"
 
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 using namespace bureau;
 using namespace bureau::e2e;
@@ -166,6 +168,70 @@ TEST_CASE(
   struct stat facts {};
   REQUIRE(::stat(path.c_str(), &facts) == 0);
   CHECK((facts.st_mode & 07777) == 0600);
+}
+
+TEST_CASE("a program gets the text as it is, and a file beside it") {
+  provider mock{R"json({"fixtures":[
+    {"match":{"userMessage":"report","hasToolResult":false},
+     "response":{"toolCalls":[
+       {"id":"call_1","name":"read",
+        "arguments":{"label":"look","path":"no-such-file"}},
+       {"id":"call_2","name":"write",
+        "arguments":{"label":"draft","path":"report.md","content":"# All well"}},
+       {"id":"call_3","name":"attach",
+        "arguments":{"label":"hand over","path":"report.md"}}]}},
+    {"match":{"userMessage":"report","hasToolResult":true},
+     "response":{"content":"Here is the report."}}]
+})json"};
+  model_home place{mock.url(), "openai-completions"};
+  place.flags.push_back("--json");
+  auto run = place.converse("report please\n");
+  INFO(run.out, run.err);
+  CHECK(run.code == 0);
+  std::map<std::string, int> events;
+  std::map<std::string, contracts::stream_event> calls;
+  std::vector<contracts::stream_frame> ends;
+  for (const auto& line : lines_of(run.out)) {
+    CAPTURE(line);
+    auto parsed = contracts::parse_frame(line);
+    REQUIRE(parsed);
+    auto frame = contracts::read_frame(*parsed);
+    if (frame.kind == contracts::frame_kind::finish)
+      ends.push_back(frame);
+    if (frame.kind != contracts::frame_kind::event)
+      continue;
+    ++events[to_string(frame.event.kind)];
+    if (frame.event.kind == contracts::stream_event_kind::tool_call_completed)
+      calls[frame.event.id] = frame.event;
+  }
+  REQUIRE(ends.size() == 1);
+  CHECK(ends[0].text.value_or("") == "Here is the report.");
+  REQUIRE(ends[0].parts.size() == 1);
+  auto file = caf::get_if<contracts::attachment_part>(&ends[0].parts[0]);
+  REQUIRE(file != nullptr);
+  CHECK(file->name == "report.md");
+  auto metadata = json::parse(ends[0].metadata.text);
+  auto outcomes = json::member(metadata.value.as_object(), "replyPartOutcomes");
+  REQUIRE(outcomes != nullptr);
+  CHECK(contracts::is_outcomes(*outcomes));
+  CHECK(
+    contains(read_file(place.state + "/conversations/"
+                       + place.office().substr(place.office().rfind('/') + 1)
+                       + "/ledger.jsonl"),
+             "replyPartOutcomes"));
+  REQUIRE(calls.size() == 3);
+  CHECK(calls["call_1"].is_error.value_or(false));
+  CHECK_FALSE(calls["call_3"].is_error.value_or(true));
+  for (const auto& [id, call] : calls) {
+    CAPTURE(id);
+    REQUIRE(call.history);
+    CHECK(call.history->persisted);
+    CHECK_FALSE(call.arguments.empty());
+  }
+  CHECK(events["tool_call_started"] == 3);
+  CHECK(events["provider_status"] >= 4);
+  CHECK(events["usage_update"] >= 1);
+  CHECK(events["runtime_telemetry"] == 1);
 }
 
 TEST_CASE("a file of an answer is kept from a terminal") {

@@ -16,8 +16,14 @@ const contracts::path_roots roots = {"/workspace/o", "/root"};
 /// What an event looks like in a ledger; the end of a call as `/id`.
 std::string told(const contracts::stream_event& event) {
   using kind = contracts::stream_event_kind;
-  if (event.kind == kind::provider_status)
-    return "#" + contracts::format_provider_status_line(event);
+  if (event.kind == kind::provider_status) {
+    auto line = contracts::format_provider_status_line(event);
+    return line.empty() ? "" : "#" + line;
+  }
+  if (event.kind == kind::usage_update)
+    return {};
+  if (event.kind == kind::runtime_warning)
+    return "!" + event.text;
   if (event.kind == kind::tool_call_completed)
     return "/" + event.id + (*event.is_error ? " failed" : "");
   activity_ledger ledger;
@@ -81,6 +87,22 @@ harness_event tool_done(std::string id, bool failed) {
   return result;
 }
 
+harness_event stored(std::string id) {
+  auto result = of_kind(harness_event_kind::message_end);
+  result.message.role = message_role::tool_result;
+  result.message.tool_call_id = std::move(id);
+  return result;
+}
+
+/// The end of a call as it is told once the session holds it.
+contracts::stream_event told_end(const harness_event& end) {
+  run_output_core core{{}};
+  CHECK(core.event(end).empty());
+  auto calls = core.event(stored(end.call_id));
+  REQUIRE(calls.size() == 1);
+  return calls[0].event;
+}
+
 std::string play(turn_origin origin, const std::vector<harness_event>& events) {
   run_output_core core{{origin, "lab/small", roots}};
   std::string result;
@@ -112,7 +134,8 @@ TEST_CASE("what a run shows") {
      "+x"},
     {"text before a tool call is replaced by later text",
      {begins(), delta("Let me look"), ends(), tool("c1", R"({"command":"ls"})"),
-      tool_done("c1", false), begins(), delta("It is "), delta("4")},
+      tool_done("c1", false), stored("c1"), begins(), delta("It is "),
+      delta("4")},
      "+Let me look#🖥️ Running ls/c1=It is +4"},
     {"a message without text leaves the shown text",
      {begins(), delta("a"), ends(), begins(), ends()},
@@ -125,10 +148,11 @@ TEST_CASE("what a run shows") {
       [] {
         auto event = of_kind(harness_event_kind::retry_start);
         event.attempt = 1;
+        event.text = "overloaded";
         return event;
       }(),
       begins(), delta("whole")},
-     "+par#⏳ Retrying lab/small — attempt 2=whole"},
+     "+par#⏳ Retrying lab/small — attempt 2 (overloaded)=whole"},
     {"[SILENT] is held back",
      {begins(), delta("[SIL"), delta("ENT] x"), ends()},
      ""},
@@ -149,13 +173,13 @@ TEST_CASE("what a run shows") {
        return event;
      }()},
      "#↪️ Steered: “no, token=[redacted]”/live-input:"},
-    {"a budget is told by the answer alone",
+    {"a budget is a warning",
      {[] {
        auto event = of_kind(harness_event_kind::budget_exceeded);
        event.text = "50 LLM calls >= 50 limit";
        return event;
      }()},
-     ""},
+     "!The run reached its budget: 50 LLM calls >= 50 limit"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.name);
@@ -177,20 +201,94 @@ TEST_CASE("the end of a call tells what its outcome is judged by") {
   end.duration_ms = 1250;
   end.outcome.content = {text_block("one"), {}, text_block("two")};
   end.outcome.content[1].kind = block_kind::image;
+  end.outcome.details = json_text{
+    R"({"truncation":{"truncated":true,"totalBytes":900,"outputBytes":40}})"};
+  auto told = told_end(end);
+  CHECK(told.name.value_or("") == "bash");
+  CHECK(told.is_error.value_or(false));
+  CHECK(told.duration_us.value_or(0) == 1'250'000);
+  CHECK(told.content.text == R"("one\ntwo")");
+  CHECK(told.structured_content == end.outcome.details);
+  CHECK(told.metadata.empty());
+  REQUIRE(told.history);
+  CHECK(told.history->persisted);
+  CHECK(told.history->terminal_state == contracts::tool_terminal_state::error);
+  CHECK(told.history->truncated.value_or(false));
+  CHECK(told.history->original_bytes.value_or(0) == 900);
+  CHECK(told.history->retained_bytes.value_or(0) == 40);
+  SUBCASE("much content is cut and says so") {
+    end.outcome.content = {text_block(std::string(1u << 20, 'x')),
+                           text_block("never reached")};
+    told = told_end(end);
+    CHECK(told.content.text.size() == 2 * limits::tool_output_bytes + 2);
+    CHECK(told.metadata.text == R"({"truncated":true})");
+  }
+  SUBCASE("nothing is nothing") {
+    end.outcome.content.clear();
+    end.outcome.details = json_text{"{}"};
+    end.outcome.is_error = false;
+    told = told_end(end);
+    CHECK(told.content.empty());
+    CHECK(told.structured_content.empty());
+    CHECK(told.history->terminal_state
+          == contracts::tool_terminal_state::success);
+  }
+}
+
+TEST_CASE("the end of a call names what began, and whether it is kept") {
   run_output_core core{{}};
-  auto calls = core.event(end);
-  REQUIRE(calls.size() == 1);
-  const auto& told_end = calls[0].event;
-  CHECK(told_end.name.value_or("") == "bash");
-  CHECK(told_end.is_error.value_or(false));
-  CHECK(told_end.duration_us.value_or(0) == 1'250'000);
-  CHECK(told_end.content.text == R"("one\ntwo")");
-  end.outcome.content = {text_block(std::string(1u << 20, 'x')),
-                         text_block("never reached")};
-  auto content = core.event(end)[0].event.content.text;
-  CHECK(content.size() == 4 * contracts::preview_scan_chars + 2);
-  end.outcome.content.clear();
-  CHECK(core.event(end)[0].event.content.empty());
+  core.event(tool("c1", R"({"command":"ls"})"));
+  core.event(tool("c2", R"({"command":"pwd"})"));
+  CHECK(core.event(tool_done("c2", false)).empty());
+  CHECK(core.event(tool_done("c1", false)).empty());
+  auto kept = core.event(stored("c1"));
+  REQUIRE(kept.size() == 1);
+  CHECK(kept[0].event.arguments.text == R"({"command":"ls"})");
+  CHECK(kept[0].event.history->persisted);
+  CHECK(core.event(stored("c1")).empty());
+  auto lost = core.event(of_kind(harness_event_kind::agent_end));
+  REQUIRE(lost.size() == 1);
+  CHECK(lost[0].event.id == "c2");
+  CHECK_FALSE(lost[0].event.history->persisted);
+}
+
+TEST_CASE("requests and what they cost are told as they end") {
+  using phase = contracts::provider_phase;
+  run_output_core core{{turn_origin::user, "lab/small", roots}};
+  auto begun = core.event(of_kind(harness_event_kind::turn_start));
+  REQUIRE(begun.size() == 1);
+  CHECK(begun[0].event.phase == phase::request_started);
+  CHECK(begun[0].event.model.value_or("") == "lab/small");
+  auto end = ends();
+  end.message.spent.input = 10;
+  end.message.spent.output = 3;
+  end.message.spent.cost_total_micro = 1500;
+  core.event(end);
+  auto done = core.event(end);
+  REQUIRE(done.size() == 2);
+  CHECK(done[0].event.phase == phase::request_completed);
+  CHECK_FALSE(done[0].event.cancelled);
+  CHECK(done[1].event.kind == contracts::stream_event_kind::usage_update);
+  CHECK(done[1].event.tokens->input == 20);
+  CHECK(done[1].event.cumulative_micro_usd.value_or(0) == 3000);
+  auto stub = ends();
+  stub.message.stop = stop_reason::aborted;
+  auto cut = core.event(stub);
+  REQUIRE(cut.size() == 1);
+  CHECK(cut[0].event.cancelled.value_or(false));
+}
+
+TEST_CASE("what a run was reminded of, and what it came to") {
+  auto memory = memory_recalled("conversation", 12);
+  CHECK(memory.kind == contracts::stream_event_kind::memory_recalled);
+  CHECK(memory.source.value_or("") == "conversation");
+  CHECK(memory.bytes.value_or(0) == 12);
+  auto outcome = says("4");
+  outcome.stats.llm_calls = 2;
+  auto end = run_ended(outcome);
+  CHECK(end.kind == contracts::stream_event_kind::runtime_telemetry);
+  CHECK(end.data.text
+        == R"({"stop":"stop","llmCalls":2,"toolCalls":0,"durationMs":0})");
 }
 
 TEST_CASE("a message that reached the run is a call of its own") {
@@ -239,7 +337,7 @@ TEST_CASE("a tool call is told once, by what may be shown of it") {
   for (const auto& row : rows) {
     CAPTURE(row.name);
     CHECK(play(turn_origin::user,
-               {tool("c1", row.arguments), tool_done("c1", true)})
+               {tool("c1", row.arguments), tool_done("c1", true), stored("c1")})
           == row.want + "/c1 failed");
   }
 }
@@ -342,6 +440,12 @@ TEST_CASE("files go along with the text, and make up for an empty one") {
   CHECK(answer.parts == outcome.parts);
   outcome.final_text = "[SILENT]";
   CHECK(final_answer_of(outcome, turn_origin::user).parts.empty());
+  outcome.final_text = " ";
+  // Nobody asked, and yet there is something.
+  answer = final_answer_of(outcome, turn_origin::event);
+  CHECK_FALSE(answer.suppressed);
+  CHECK(answer.text.empty());
+  CHECK(answer.parts == outcome.parts);
   outcome.final_text = "NOTHING_TO_REPORT";
   CHECK(final_answer_of(outcome, turn_origin::event).parts.empty());
   outcome.error_sentence = "It failed.";
