@@ -365,14 +365,13 @@ void office_state::greet_transport() {
   };
   kit::bounded_request(self_, transport_, limits::mailbox_timeout,
                        atom::config_v)
-    .then(
-      [ready](const transport_info& info) { ready(info); },
-      [ready](caf::error&) {
-        // Text posts are what every transport can do.
-        transport_info plain;
-        plain.streaming = false;
-        ready(plain);
-      });
+    .then([ready](const transport_info& info) { ready(info); },
+          [ready](caf::error&) {
+            // Text posts are what every transport can do.
+            transport_info plain;
+            plain.streaming = false;
+            ready(plain);
+          });
 }
 
 // -- ledger -------------------------------------------------------------------
@@ -629,6 +628,8 @@ drain_report office_state::drain_state() const {
   constexpr int64_t patience =
     std::chrono::milliseconds{limits::shutdown_timeout}.count();
   drain_report report;
+  // Of them the oldest answer waits for the next start.
+  std::set<std::string> late;
   for (const auto* entry : core_->open()) {
     ++report.open_entries;
     report.running += entry->state == ledger_state::running
@@ -637,10 +638,13 @@ drain_report office_state::drain_state() const {
     if (entry->produced_ms == 0)
       continue;
     ++report.undelivered;
-    // What waits for longer than a shutdown waits for the next start.
+    // What waits for longer than a shutdown waits for the next start, and the
+    // later answers of its session with it.
     auto found = deliveries_.find(entry->id);
-    report.delivering += found == deliveries_.end()
-                         || found->second.due_ms - clock_ms() < patience;
+    if (found != deliveries_.end()
+        && found->second.due_ms - clock_ms() >= patience)
+      late.insert(entry->event.session_key);
+    report.delivering += !late.contains(entry->event.session_key);
   }
   return report;
 }
