@@ -231,6 +231,7 @@ void runner_state::read_memory() {
           memory_recalled("conversation", found.block->content.size()));
         active_->prompt.conversation_memory =
           memory_text(found.block->content, found.block->truncated);
+      }
       read_global_memory();
     },
     [this](const caf::error& reason) {
@@ -252,9 +253,9 @@ void runner_state::read_global_memory() {
   step<file_outcome>(
     deps_.files,
     [this](const file_outcome& found) {
-      active_->prompt.global_memory = memory_text(
       active_->recalled.push_back(
         memory_recalled("shared", found.bytes.size()));
+      active_->prompt.global_memory = memory_text(
         text::sanitize_utf8(found.bytes), found.size > found.bytes.size());
       load_attachment(0);
     },
