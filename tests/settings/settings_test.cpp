@@ -243,10 +243,25 @@ TEST_CASE_FIXTURE(settings_story, "caps and the reach of the history come "
   CHECK(last.history == history_window{1, 7, 0});
 }
 
+TEST_CASE_FIXTURE(settings_story, "scheduled runs have caps of their own") {
+  put("models.json", lab);
+  put("settings.json", R"({"budget":{"run":{"maxTokens":1000},
+    "event":{"maxTokens":9,"maxCostUsd":0.5}}})");
+  put(file_of(ann), R"({"budget":{"event":{"maxDurationMs":7,
+    "maxLlmCalls":3}}})");
+  start();
+  CHECK(model_of(bob) == "lab/tiny");
+  CHECK(last.event_budget == run_budget{9, 500'000, 0, 0});
+  CHECK(model_of(ann) == "lab/tiny");
+  CHECK(last.event_budget == run_budget{9, 500'000, 7, 3});
+  CHECK(last.budget == run_budget{1000, 0, 0, 0});
+}
+
 TEST_CASE_FIXTURE(settings_story, "without settings a run has no cap") {
   start();
   model_of(ann);
   CHECK(last.budget == run_budget{});
+  CHECK(last.event_budget == run_budget{});
   CHECK(last.history == history_window{});
 }
 
