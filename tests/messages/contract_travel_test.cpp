@@ -41,9 +41,8 @@ std::string text(const char* what) {
 
 TEST_CASE("turns travel with all that they carry") {
   check_travel(message_sender{text("u1"), text("Ann"), text("ann"), true});
-  check_travel(
-    preceding_message{message_sender{text("u1"), {}, {}, {}}, "before",
-                      text("2026-01-02T03:04:05.000Z")});
+  check_travel(preceding_message{message_sender{text("u1"), {}, {}, {}},
+                                 "before", text("2026-01-02T03:04:05.000Z")});
   check_travel(surface_message_budget{4000, surface_overflow::thread});
   check_travel(turn_surface{surface_kind::channel, text("general"), text("C1"),
                             surface_message_budget{}});
@@ -51,8 +50,12 @@ TEST_CASE("turns travel with all that they carry") {
   auto file = make_attachment("text/csv", "a,b\n", text("a.csv"));
   CHECK(file.text == text("a,b\n"));
   check_travel(file);
-  check_travel(request_attachment{attachment_kind::image, "image/png", "AA==",
-                                  text("a.png"), int64_t{1}, {},
+  check_travel(request_attachment{attachment_kind::image,
+                                  "image/png",
+                                  "AA==",
+                                  text("a.png"),
+                                  int64_t{1},
+                                  {},
                                   int64_t{5}});
   check_travel(reply_target{"console:local"});
   turn_request request;
@@ -67,9 +70,9 @@ TEST_CASE("turns travel with all that they carry") {
   request.reply_to = reply_target{"console:local"};
   request.continuation = continuation_turn{"c1", "r1", {}};
   check_travel(request);
-  check_travel(turn_response{text("done"), json_text{"{}"},
-                             {failed_part{}}});
-  check_travel(finish_options{{failed_part{}}, unsupported_part_fallback::none});
+  check_travel(turn_response{text("done"), json_text{"{}"}, {failed_part{}}});
+  check_travel(
+    finish_options{{failed_part{}}, unsupported_part_fallback::none});
   check_travel(cancel_reason{"Enough.", text("slack")});
 }
 
@@ -80,8 +83,11 @@ TEST_CASE("continuations travel") {
   continuation_message answer = question;
   answer.role = continuation_role::assistant;
   check_travel(answer);
-  continuation_context context{"console:local", "r1", "r1",
-                               "2026-01-02T03:04:05.000Z", {question, answer}};
+  continuation_context context{"console:local",
+                               "r1",
+                               "r1",
+                               "2026-01-02T03:04:05.000Z",
+                               {question, answer}};
   check_travel(context);
   check_travel(continuation_turn{"c1", "r1", context});
 }
@@ -93,9 +99,12 @@ TEST_CASE("asks travel") {
   check_travel(question);
   ask_answer answer{"q0", {"q0o0"}, text("later")};
   check_travel(answer);
-  ask_snapshot snapshot{"i1",         text("m"),
-                        {question},   {answer},
-                        ask_status::answered, "2026-01-02T03:04:05.000Z",
+  ask_snapshot snapshot{"i1",
+                        text("m"),
+                        {question},
+                        {answer},
+                        ask_status::answered,
+                        "2026-01-02T03:04:05.000Z",
                         "2026-01-02T03:14:05.000Z"};
   check_travel(snapshot);
   check_travel(ask_submission{"console:local", "i1", {answer}});
@@ -185,8 +194,8 @@ TEST_CASE("how a channel is and what it was told travels") {
   status.state = channel_state::running;
   status.summary = json_text{R"({"open":1})"};
   check_travel(status);
-  config_view_field field{"web.port", "port", "8181", config_source::env, true,
-                          text("LINK_PORT")};
+  config_view_field field{"web.port",         "port", "8181",
+                          config_source::env, true,   text("LINK_PORT")};
   check_travel(field);
   config_view_section section{"web", "Portals", true, {field}};
   check_travel(section);

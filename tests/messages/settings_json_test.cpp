@@ -125,3 +125,14 @@ TEST_CASE("a change that makes too much of a file is refused") {
   patch.set["a"] = std::move(deep);
   CHECK_FALSE(patched_settings_text("{}", patch, "/s"));
 }
+
+TEST_CASE("what is read of a file that is not there, and of one that is") {
+  settings_json absent = *parse_settings_json(std::nullopt, "f");
+  CHECK(absent.missing);
+  CHECK(absent.version.empty());
+  CHECK(absent.json.empty());
+  settings_json empty = *parse_settings_json("{}", "f");
+  CHECK_FALSE(empty.missing);
+  CHECK(empty.version
+        == "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
+}
