@@ -164,9 +164,8 @@ TEST_CASE("wrong usage is one sentence that names the argument") {
 }
 
 TEST_CASE("every word of a later version is refused, not taken as a path") {
-  for (auto word :
-       {"observe", "scenario", "settings", "link", "pair", "packages", "ext",
-        "sandbox", "events", "onboard", "download"}) {
+  for (auto word : {"observe", "scenario", "settings", "link", "pair",
+                    "packages", "ext", "sandbox", "onboard", "download"}) {
     CAPTURE(std::string{word});
     CHECK(error_of({word}).find("is not available in this version")
           != std::string::npos);
@@ -231,8 +230,7 @@ TEST_CASE("turns of a conversation are cancelled, one or all") {
   CHECK(plan.cancel.conversation == "console:local");
   CHECK_FALSE(plan.cancel.all);
   CHECK(plan_of({"cancel", "console:local", "--all"}).cancel.all);
-  CHECK(error_of({"cancel"}).find("Usage: bureau cancel")
-        != std::string::npos);
+  CHECK(error_of({"cancel"}).find("Usage: bureau cancel") != std::string::npos);
 }
 
 TEST_CASE("reports of the configuration and of frames") {

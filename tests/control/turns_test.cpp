@@ -62,8 +62,8 @@ struct fake_turns_state {
       [this](atom::settled, const live_input_query&)
         -> caf::result<contracts::live_input_settlement> {
         if (!story->settles)
-          return self->make_response_promise<caf::typed_response_promise<
-            contracts::live_input_settlement>>();
+          return self->make_response_promise<
+            caf::typed_response_promise<contracts::live_input_settlement>>();
         contracts::live_input_settlement told;
         told.outcome = contracts::live_input_outcome::applied;
         told.run_id = "r7";
@@ -165,7 +165,7 @@ TEST_CASE_FIXTURE(turns_story, "malformed calls about turns are refused") {
     CHECK(contains(call("notify", params), R"("code":-32602)"));
   }
   CHECK(contains(call("turn.offer", R"({"conversationId":"console:local",)"
-                                    R"("id":"","text":"x",)"
+                                    R"("id":"i1","text":5,)"
                                     R"("receivedAt":"soon"})"),
                  R"("code":-32602)"));
   CHECK(story->notes.empty());
@@ -181,7 +181,8 @@ TEST_CASE_FIXTURE(turns_story, "a turn is run for the operator") {
   REQUIRE(story->turns[0].sender);
   story->failure =
     contracts::response_cancelled(*contracts::channel_user_cancel("console"));
-  auto told = call("turn.run", R"({"conversationId":"console:local","text":"x"})");
+  auto told =
+    call("turn.run", R"({"conversationId":"console:local","text":"x"})");
   CHECK(contains(told, R"("data":{"errc":"cancelled","cancelled":true})"));
   story->failure = make_failure(errc::conflict, "It was refused.");
   told = call("turn.run", R"({"conversationId":"console:local","text":"x"})");
@@ -216,6 +217,17 @@ TEST_CASE_FIXTURE(turns_story, "turns are cancelled, with the reason") {
   CHECK(story->cancels[0].reason.message == "maintenance");
   CHECK_FALSE(story->cancels[1].all);
   CHECK(contracts::is_channel_user_cancel(story->cancels[1].reason));
+}
+
+TEST_CASE("errors of jobs are told in the words of their code") {
+  auto told = control::parse_reply(
+    R"({"id":1,"error":{"code":-32000,"message":"/secret",)"
+    R"("data":{"errc":"process_job_not_found"}}})");
+  CHECK(told.sentence == "The process job was not found.");
+  told =
+    control::parse_reply(R"({"id":1,"error":{"code":-32000,"message":"busy",)"
+                         R"("data":{"errc":"queue_full"}}})");
+  CHECK(told.sentence == "busy");
 }
 
 TEST_CASE("what became of a notification is one sentence") {
