@@ -423,7 +423,9 @@ bool jobs_state::perform(const job_effect& step) {
     wake(step.id);
     return true;
   case job_step::settle:
-    carry_out(core_.settled(step.id));
+    // Until the disk has it, its preview is here alone.
+    if (!unsaved_.contains(step.id))
+      carry_out(core_.settled(step.id));
     return true;
   case job_step::forget:
     forget(step.id);

@@ -146,8 +146,10 @@ void jobs_state::save_failed(const std::string& id, const caf::error& reason) {
 
 void jobs_state::save_again() {
   job_effects again;
-  for (const auto& id : std::exchange(unsaved_, {}))
+  for (const auto& id : std::exchange(unsaved_, {})) {
     again.push_back({job_step::save, id, {}});
+    again.push_back({job_step::settle, id, {}});
+  }
   carry_out(std::move(again));
 }
 

@@ -614,8 +614,11 @@ TEST_CASE("an end that the disk refused is written when it takes it again") {
   w.probe->failures.assign(3, make_failure(errc::disk, "no space"));
   w.advance(500ms);
   CHECK_FALSE(contains(around.file(id, "job.json"), "succeeded"));
+  CHECK(w.open() == 1);
   w.advance(5s);
   CHECK(contains(around.file(id, "job.json"), "succeeded"));
+  CHECK(contains(around.file(id, "job.json"), R"("preview":"built")"));
+  CHECK(w.open() == 0);
   CHECK(w.wakes().size() == 1);
 }
 
