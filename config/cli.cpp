@@ -18,8 +18,8 @@ using arguments = std::vector<std::string>;
 
 /// First words of commands that later versions bring.
 constexpr std::array<std::string_view, 10> later_words = {
-  "observe", "scenario", "settings", "link",    "pair",     "packages",
-  "ext",     "sandbox",  "onboard", "download",
+  "observe",  "scenario", "settings", "link",    "pair",
+  "packages", "ext",      "sandbox",  "onboard", "download",
 };
 
 std::string see_help() {
@@ -292,9 +292,9 @@ cli_result parse_cancel(const arguments& args) {
   return result;
 }
 
-constexpr auto jobs_usage =
-  "Usage: bureau jobs list [--state STATE], bureau jobs show ID, or bureau jobs "
-  "cancel ID, each with [--json].";
+constexpr auto jobs_usage = "Usage: bureau jobs list [--state STATE], bureau "
+                            "jobs show ID, or bureau jobs "
+                            "cancel ID, each with [--json].";
 
 cli_result parse_jobs(const arguments& args) {
   cli_result result;

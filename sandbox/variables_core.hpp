@@ -17,8 +17,7 @@ inline constexpr size_t run_variable_bytes = 32u << 10;
 /// that the environment owns, and values with a NUL are left out. `PATH` is
 /// there when directories come before the usual ones.
 /// @param search_path the usual ones
-std::vector<env_entry>
-run_environment(const contracts::tool_environment& environment,
-                std::string_view search_path);
+std::vector<env_entry> run_environment(
+  const contracts::tool_environment& environment, std::string_view search_path);
 
 } // namespace bureau::sandbox

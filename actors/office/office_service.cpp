@@ -31,9 +31,9 @@ office_state::end_promise office_state::on_await(const entry_query& query) {
       ends_.fail(promise, make_failure(errc::not_found,
                                        "the message " + id + " is not open"));
     else if (awaited_.size() >= limits::office_waiting)
-      ends_.fail(promise, make_failure(errc::queue_full,
-                                       "too many wait for messages of "
-                                         + place_.key));
+      ends_.fail(promise,
+                 make_failure(errc::queue_full,
+                              "too many wait for messages of " + place_.key));
     else
       awaited_.emplace(id, promise);
   });
@@ -99,9 +99,9 @@ stop_report office_state::stop_all(const stop_request& request) {
   if (!report.message_id.empty()) {
     stopped_.insert(report.message_id);
     if (row != sessions_.end())
-      kit::urgent_send(self_, row->second.handle, atom::stop_v,
-                       stop_turn{key, report.message_id, request.target,
-                                 request.reason});
+      kit::urgent_send(
+        self_, row->second.handle, atom::stop_v,
+        stop_turn{key, report.message_id, request.target, request.reason});
     ++report.ended;
   }
   report.found = report.ended > 0;

@@ -171,8 +171,7 @@ private:
                          atom::stop_v, std::move(stop))
       .then(
         [this, id](const stop_report& report) {
-          cancels_.deliver(id,
-                           turn_cancelled{report.ended, report.message_id});
+          cancels_.deliver(id, turn_cancelled{report.ended, report.message_id});
         },
         [this, id](caf::error& reason) { cancels_.fail(id, reason); });
     return answer;
@@ -238,8 +237,9 @@ private:
 
   promise_of<contracts::live_input_settlement>
   settlement(const live_input_query& query) {
-    auto answer = self_->make_response_promise<
-      promise_of<contracts::live_input_settlement>>();
+    auto answer =
+      self_
+        ->make_response_promise<promise_of<contracts::live_input_settlement>>();
     auto id = settlements_.keep(answer);
     auto place = contracts::parse_contract_id(query.conversation_id);
     if (!place) {

@@ -48,8 +48,7 @@ caf::expected<intake_request> message_for(const std::string& conversation,
 std::string id_in(const json_text& metadata) {
   auto parsed = json::parse(metadata.text);
   auto record = parsed ? parsed.value.if_object() : nullptr;
-  return record == nullptr ? std::string{}
-                           : json::text_or_empty(*record, "id");
+  return record == nullptr ? std::string{} : json::text_or_empty(*record, "id");
 }
 
 /// What a scheduled run says twice, it says once.
@@ -221,8 +220,8 @@ notify_destinations destinations_of(const office_inventory& inventory,
                                     const std::vector<std::string>& channels) {
   notify_destinations result;
   for (const auto& record : inventory.offices) {
-    auto id = contracts::contract_id(record.address,
-                                     record.address.conversation_id);
+    auto id =
+      contracts::contract_id(record.address, record.address.conversation_id);
     if (!contracts::is_deliverable_conversation(id, channels))
       continue;
     if (result.list.size() == destinations_told) {

@@ -97,8 +97,8 @@ std::string user_payload(const conversation_event& event, payload_clock clock,
   return result;
 }
 
-std::string shown_documents(
-  const std::vector<contracts::request_attachment>& attachments) {
+std::string
+shown_documents(const std::vector<contracts::request_attachment>& attachments) {
   std::string result;
   for (const auto& item : attachments) {
     if (!item.text)

@@ -48,7 +48,8 @@ runner_state::on_offer(const std::string& run, const turn_ticket& ticket,
       [this, number, promise, id](const caf::error&) {
         if (active_ && active_->number == number)
           active_->offered.erase(id);
-        offers_.deliver(promise, live_input_offer{live_input_refusal::inactive});
+        offers_.deliver(promise,
+                        live_input_offer{live_input_refusal::inactive});
       });
   return answer;
 }

@@ -40,8 +40,7 @@ static_assert(limits::attachment_bytes
 
 bool is_taken(std::string_view type) {
   const auto& taken = contracts::default_attachment_mime_types;
-  return std::find(std::begin(taken), std::end(taken), type)
-         != std::end(taken);
+  return std::find(std::begin(taken), std::end(taken), type) != std::end(taken);
 }
 
 } // namespace
@@ -66,10 +65,9 @@ contracts::turn_surface surface_of(const conversation_event& event) {
   return surface;
 }
 
-contracts::turn_request
-turn_request_of(const run_request& request,
-                const caf::optional<contracts::continuation_turn>&
-                  continuation) {
+contracts::turn_request turn_request_of(
+  const run_request& request,
+  const caf::optional<contracts::continuation_turn>& continuation) {
   const auto& event = request.ticket.event;
   contracts::turn_request turn;
   turn.conversation_id =

@@ -28,10 +28,9 @@ contracts::message_sender sender_of(const conversation_event& event);
 contracts::turn_surface surface_of(const conversation_event& event);
 
 /// The turn of a run, without its files.
-contracts::turn_request
-turn_request_of(const run_request& request,
-                const caf::optional<contracts::continuation_turn>&
-                  continuation = caf::none);
+contracts::turn_request turn_request_of(
+  const run_request& request,
+  const caf::optional<contracts::continuation_turn>& continuation = caf::none);
 
 // -- files --------------------------------------------------------------------
 
