@@ -70,7 +70,8 @@ std::string job_text(const json::bj::object& result) {
   if (job.timestamps.completed_at)
     add(text, "ended: ", *job.timestamps.completed_at);
   if (job.last_error)
-    add(text, "error: ", std::string{contracts::public_message(*job.last_error)});
+    add(text,
+        "error: ", std::string{contracts::public_message(*job.last_error)});
   auto disposition = json::text_or_empty(result, "disposition");
   add(text, "wake: ",
       to_string(job.wake.state)

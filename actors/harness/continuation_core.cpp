@@ -65,11 +65,10 @@ std::string content_of(const transcript_message& message) {
 
 } // namespace
 
-std::optional<contracts::continuation_context>
-continuation_of(std::string conversation_id, const std::string& run,
-                std::string_view question,
-                const std::vector<transcript_message>& transcript,
-                int64_t captured_ms) {
+std::optional<contracts::continuation_context> continuation_of(
+  std::string conversation_id, const std::string& run,
+  std::string_view question, const std::vector<transcript_message>& transcript,
+  int64_t captured_ms) {
   if (transcript.empty() || !is_answer(transcript.back()))
     return std::nullopt;
   auto begin = transcript.size();

@@ -17,16 +17,15 @@ namespace bureau::harness {
 /// brought is in the answer, as far as the model told it.
 /// @param question text of the prompt
 /// @param transcript to its end, which is the answer
-/// @returns nothing when the run has no answer, or the contract takes none of it
-std::optional<contracts::continuation_context>
-continuation_of(std::string conversation_id, const std::string& run,
-                std::string_view question,
-                const std::vector<transcript_message>& transcript,
-                int64_t captured_ms);
+/// @returns nothing when the run has no answer, or the contract takes none of
+/// it
+std::optional<contracts::continuation_context> continuation_of(
+  std::string conversation_id, const std::string& run,
+  std::string_view question, const std::vector<transcript_message>& transcript,
+  int64_t captured_ms);
 
 /// Puts exactly what was kept in the place of the session's own messages.
-void pin(session_context& session,
-         const contracts::continuation_context& kept);
+void pin(session_context& session, const contracts::continuation_context& kept);
 
 /// The first message and the answer of a run whose messages were held back;
 /// none when it has no answer.

@@ -78,7 +78,8 @@ private:
   // -- handlers ---------------------------------------------------------------
 
   caf::result<prompt_outcome> prompt(const prompt_request& request);
-  using offer_promise = caf::typed_response_promise<contracts::live_input_offer>;
+  using offer_promise =
+    caf::typed_response_promise<contracts::live_input_offer>;
 
   caf::result<contracts::live_input_offer>
   offer(const live_input& input, const live_input_sink_actor& sink);
@@ -223,9 +224,8 @@ harness_state::prompt(const prompt_request& request) {
   return answer;
 }
 
-caf::result<contracts::live_input_offer>
-harness_state::offer(const live_input& input,
-                     const live_input_sink_actor& sink) {
+caf::result<contracts::live_input_offer> harness_state::offer(
+  const live_input& input, const live_input_sink_actor& sink) {
   auto fresh = inputs_.is_new(input.id);
   auto result = inputs_.offer(input);
   auto answer = self_->make_response_promise<offer_promise>();

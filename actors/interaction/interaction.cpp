@@ -128,10 +128,9 @@ private:
       return place.error();
     auto sink = sinks_.find(place->address.platform);
     if (sink == sinks_.end())
-      return make_failure(errc::not_ready,
-                          "Nobody looks at "
-                            + to_string(place->address.platform)
-                            + " just now.");
+      return make_failure(
+        errc::not_ready,
+        "Nobody looks at " + to_string(place->address.platform) + " just now.");
     self_->send(sink->second, atom::notice_v, what);
     return caf::ok_atom_v;
   }

@@ -110,7 +110,8 @@ std::optional<process_job_error_code> job_table_core::refusal_of(
     waiting += entry.shown().state == process_job_state::queued;
     // A wake that has not arrived holds a place of its queue.
     if (!is_ended(entry.shown().state) || wakes(entry.shown()))
-      of_conversation += entry.shown().origin.conversation_id == conversation_id;
+      of_conversation +=
+        entry.shown().origin.conversation_id == conversation_id;
   }
   if (of_conversation >= jobs_per_conversation)
     return error::process_job_conversation_capacity;
@@ -120,8 +121,8 @@ std::optional<process_job_error_code> job_table_core::refusal_of(
   return std::nullopt;
 }
 
-job_admission job_table_core::admit(const job_request& request,
-                                    std::string id, int64_t now_ms) {
+job_admission job_table_core::admit(const job_request& request, std::string id,
+                                    int64_t now_ms) {
   job_admission result;
   auto conversation_id =
     contracts::contract_id(request.conversation, request.session_key);

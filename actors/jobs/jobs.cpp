@@ -592,24 +592,21 @@ void jobs_state::count(const job_effect& what) {
     return;
   count(metric::jobs, {to_string(job->shown.state)});
   if (deps_.metrics && job->shown.duration_ms)
-    self_->send(
-      deps_.metrics, atom::observe_v,
-      metric_sample{
-        metric::job_duration, {}, *job->shown.duration_ms * micros});
+    self_->send(deps_.metrics, atom::observe_v,
+                metric_sample{
+                  metric::job_duration, {}, *job->shown.duration_ms * micros});
 }
 
 void jobs_state::show_load() {
   auto load = std::pair{core_.running(), core_.queued()};
   if (!deps_.metrics || load == std::exchange(load_, load))
     return;
-  self_->send(deps_.metrics, atom::gauge_v,
-              metric_sample{metric::jobs_running,
-                            {},
-                            static_cast<int64_t>(load.first)});
-  self_->send(deps_.metrics, atom::gauge_v,
-              metric_sample{metric::jobs_waiting,
-                            {},
-                            static_cast<int64_t>(load.second)});
+  self_->send(
+    deps_.metrics, atom::gauge_v,
+    metric_sample{metric::jobs_running, {}, static_cast<int64_t>(load.first)});
+  self_->send(
+    deps_.metrics, atom::gauge_v,
+    metric_sample{metric::jobs_waiting, {}, static_cast<int64_t>(load.second)});
 }
 
 void jobs_state::arm() {

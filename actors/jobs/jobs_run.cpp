@@ -81,7 +81,9 @@ void jobs_state::make_world(const std::string& id,
   place.executor = deps_.executors(self_->system(), args);
   // Its end answers no request that it had taken.
   self_->monitor(place.executor);
-  auto mine = [this, id, number] { return is_current(id, number); };
+  auto mine = [this, id, number] {
+    return is_current(id, number);
+  };
   auto failed = [this, id, mine](const caf::error& reason) {
     if (mine())
       launch_failed(id, reason);
@@ -131,7 +133,8 @@ void jobs_state::run_command(const std::string& id, const path_context& paths) {
         if (!is_current(id, number))
           return;
         job_end end;
-        end.how = result.ending == exec_ending::timed_out ? job_ending::timed_out
+        end.how = result.ending == exec_ending::timed_out
+                    ? job_ending::timed_out
                   : result.ending == exec_ending::aborted ? job_ending::aborted
                                                           : job_ending::exited;
         end.exit_code = result.code;

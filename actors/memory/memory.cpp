@@ -248,10 +248,9 @@ private:
     }
     kit::bounded_request(self_, desk_, limits::disk_timeout, atom::mark_v,
                          mark_of(next))
-      .then([this, key, added](caf::ok_atom) { end(key, added, false, {}); },
-            [this, key](const caf::error& reason) {
-              end(key, 0, false, reason);
-            });
+      .then(
+        [this, key, added](caf::ok_atom) { end(key, added, false, {}); },
+        [this, key](const caf::error& reason) { end(key, 0, false, reason); });
   }
 
   void end(const std::string& key, int64_t added, bool duplicate,

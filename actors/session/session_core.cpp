@@ -227,8 +227,8 @@ session_effects session_core::stop(const stop_turn& request) {
           || std::any_of(waiting_.begin(), waiting_.end(), read))) {
     const auto& event = current_->ticket.event;
     auto target = request.target.empty() ? event.target : request.target;
-    auto reason = request.reason.message.empty() ? user_reason()
-                                                 : request.reason;
+    auto reason =
+      request.reason.message.empty() ? user_reason() : request.reason;
     if (phase_ == session_phase::running) {
       begin_stop(out, stop_cause::user, std::move(reason), target);
     } else if (phase_ == session_phase::materialising) {
@@ -578,9 +578,9 @@ bool session_core::is_active() const {
   return phase_ == session_phase::running || phase_ == session_phase::stopping;
 }
 
-turn_dead session_core::dead(
-  const conversation_event& event, const char* why, bool told,
-  caf::optional<contracts::cancel_reason> cancelled) const {
+turn_dead
+session_core::dead(const conversation_event& event, const char* why, bool told,
+                   caf::optional<contracts::cancel_reason> cancelled) const {
   return {session_key_, event.message_id, why, told, std::move(cancelled)};
 }
 

@@ -102,13 +102,12 @@ struct count_loss {
 
 using session_effect =
   std::variant<effect::name_run, effect::record_start, effect::record_covered,
-               effect::retry_start,
-               effect::open_runner, effect::start_run, effect::abort_run,
-               effect::kill_runner, effect::dispose_runner, effect::close_store,
-               effect::reset_store, effect::record_dead, effect::drop_output,
-               effect::notice, effect::arm_settle, effect::cancel_settle,
-               effect::arm_idle, effect::cancel_idle, effect::read_rules,
-               effect::offer_input, effect::count_loss>;
+               effect::retry_start, effect::open_runner, effect::start_run,
+               effect::abort_run, effect::kill_runner, effect::dispose_runner,
+               effect::close_store, effect::reset_store, effect::record_dead,
+               effect::drop_output, effect::notice, effect::arm_settle,
+               effect::cancel_settle, effect::arm_idle, effect::cancel_idle,
+               effect::read_rules, effect::offer_input, effect::count_loss>;
 
 using session_effects = std::vector<session_effect>;
 

@@ -160,8 +160,7 @@ void session_core::decide(session_effects& out, int64_t now_ms) {
     }
     ++room_taken;
     // The end of a job is offered whatever the mode (agent contracts, rule 75).
-    auto always =
-      place->ticket.offer || event.origin == turn_origin::action;
+    auto always = place->ticket.offer || event.origin == turn_origin::action;
     auto by_rule = !drain_ && event.origin == turn_origin::user;
     auto mode = by_rule ? rules_.mode : queue_mode::follow_up;
     if (mode == queue_mode::reject) {
@@ -169,10 +168,9 @@ void session_core::decide(session_effects& out, int64_t now_ms) {
       place = waiting_.erase(place);
       continue;
     }
-    auto offered =
-      (mode == queue_mode::steer || (always && !drain_)) && place->late
-      && is_steerable(place->ticket)
-      && (!queue_formed || event.origin == turn_origin::action);
+    auto offered = (mode == queue_mode::steer || (always && !drain_))
+                   && place->late && is_steerable(place->ticket)
+                   && (!queue_formed || event.origin == turn_origin::action);
     // A turn that begins at any moment is offered it then.
     if (offered && phase_ == session_phase::materialising) {
       ++place;
@@ -205,10 +203,9 @@ void session_core::supersede(session_effects& out) {
   }
 }
 
-session_effects
-session_core::input_answered(const std::string& run,
-                             const std::string& message_id,
-                             const contracts::live_input_offer& offer) {
+session_effects session_core::input_answered(
+  const std::string& run, const std::string& message_id,
+  const contracts::live_input_offer& offer) {
   if (!offer.unavailable)
     return {};
   // It needs a turn of its own.
@@ -248,8 +245,8 @@ bool session_core::is_stopped_by_user() const {
   return current_->cause == stop_cause::user && !reset_wanted_;
 }
 
-// What the turn has read is part of it, and the owner knows: it ends as the turn
-// does, and never has one of its own.
+// What the turn has read is part of it, and the owner knows: it ends as the
+// turn does, and never has one of its own.
 void session_core::settle_slots(session_effects& out) {
   auto stopped = is_stopped_by_user();
   for (auto place = waiting_.begin(); place != waiting_.end();) {

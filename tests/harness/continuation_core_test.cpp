@@ -96,8 +96,8 @@ TEST_CASE("one long message is cut, not refused") {
 }
 
 TEST_CASE("a pinned context takes the place of the session's messages") {
-  auto context = kept_of({user("hello"), says("hi"), user("build it"),
-                          says("It runs.")});
+  auto context =
+    kept_of({user("hello"), says("hi"), user("build it"), says("It runs.")});
   REQUIRE(context);
   session_context session;
   session.messages = {user("said since")};
@@ -112,8 +112,8 @@ TEST_CASE("a pinned context takes the place of the session's messages") {
 
 TEST_CASE("of what was held back only question and answer are stored") {
   CHECK(question_and_answer({}).empty());
-  CHECK(question_and_answer({user("q"), says("no", stop_reason::error)})
-          .empty());
+  CHECK(
+    question_and_answer({user("q"), says("no", stop_reason::error)}).empty());
   auto both = question_and_answer(
     {user("q"), says("no", stop_reason::error), says("yes")});
   REQUIRE(both.size() == 2);

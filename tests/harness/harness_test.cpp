@@ -812,8 +812,7 @@ TEST_CASE_FIXTURE(harness_world, "a continuation without what was kept goes on "
   model.push(says("It is done."));
   start();
   auto what = request("the job ended");
-  what.continuation =
-    contracts::continuation_turn{"job:1", "job:1", caf::none};
+  what.continuation = contracts::continuation_turn{"job:1", "job:1", caf::none};
   CHECK(prompt(what)->outcome);
   REQUIRE(model.requests()[0].messages.size() == 2);
   CHECK(text_of(model.requests()[0].messages[0]) == "said since");

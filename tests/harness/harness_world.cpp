@@ -79,7 +79,8 @@ harness_world::harness_world()
     models(model.factory()),
     events(std::make_shared<std::vector<harness_event>>()),
     samples(std::make_shared<std::vector<metric_sample>>()),
-    kept_contexts(std::make_shared<std::vector<contracts::continuation_context>>()) {
+    kept_contexts(
+      std::make_shared<std::vector<contracts::continuation_context>>()) {
   store = memory_store(*system, session);
   listener = kit::spawn_stateful<harness_listener_actor, listener_state>(
     *system, events);

@@ -80,7 +80,8 @@ struct jobs_tool_world : node_fixture {
     args.session_key = "local";
     args.executor = executor;
     args.paths = scripted_executor::paths();
-    bash = harness::make_core_tools(chance, background())(*system, args)[0].owner;
+    bash =
+      harness::make_core_tools(chance, background())(*system, args)[0].owner;
     look = harness::make_jobs_tool(background())(*system, args)[0].owner;
     settle();
   }
@@ -160,10 +161,10 @@ TEST_CASE("a time that no job can have is refused") {
   jobs_tool_world w;
   for (auto time : {"0", "-1", "86401", "1e308", "\"90\""}) {
     CAPTURE(time);
-    auto outcome = w.call(
-      w.bash, "bash",
-      std::string{R"({"label":"x","command":"make","background":true,)"}
-        + "\"timeout\":" + time + "}");
+    auto outcome =
+      w.call(w.bash, "bash",
+             std::string{R"({"label":"x","command":"make","background":true,)"}
+               + "\"timeout\":" + time + "}");
     CHECK(outcome.is_error);
     CHECK(contains(w.text_in(outcome), "at most 86400"));
   }

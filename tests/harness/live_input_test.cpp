@@ -362,7 +362,8 @@ TEST_CASE_FIXTURE(harness_world, "a run without tools reads nothing") {
   model.push(reply);
   start();
   prompt("hi");
-  CHECK(offer(*this, input_of("m2"))->words == words{"unavailable unsupported"});
+  CHECK(offer(*this, input_of("m2"))->words
+        == words{"unavailable unsupported"});
 }
 
 TEST_CASE_FIXTURE(harness_world, "a message that means another run is not "

@@ -118,9 +118,9 @@ TEST_CASE("a job that succeeds: queued, starting, running, succeeded, told") {
         == "follow");
   CHECK(w.job(id).wake.state == contracts::process_job_wake_state::pending);
   CHECK_FALSE(w.core.next_due());
-  CHECK(steps(w.core.wake_ended(
-          id, {true, contracts::wake_disposition::follow_up}))
-        == "save settle");
+  CHECK(
+    steps(w.core.wake_ended(id, {true, contracts::wake_disposition::follow_up}))
+    == "save settle");
   w.core.settled(id);
   CHECK(w.job(id).wake.state == contracts::process_job_wake_state::delivered);
   CHECK(w.core.find(id)->disposition == contracts::wake_disposition::follow_up);
@@ -327,8 +327,7 @@ TEST_CASE("a wake that nobody takes for a day has failed") {
   auto id = w.running_job();
   w.end(id, job_ending::exited);
   w.now += 24 * 60 * minute - 1;
-  CHECK(
-    steps(w.core.wake_answered(id, wake_outcome::again, w.now)).empty());
+  CHECK(steps(w.core.wake_answered(id, wake_outcome::again, w.now)).empty());
   w.now = *w.core.next_due();
   CHECK(steps(w.core.tick(w.now)) == "wake");
   CHECK(steps(w.core.wake_answered(id, wake_outcome::again, w.now))

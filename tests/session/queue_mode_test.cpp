@@ -407,8 +407,7 @@ TEST_CASE("a collected turn by its end") {
        return at.core.settled("r-m2", {}, 1);
      },
      "dead m2 stopped told; drop r-m2", 0},
-    {"no answer",
-     [](lane& at) { return at.core.settled("r-m2", {}, 1); },
+    {"no answer", [](lane& at) { return at.core.settled("r-m2", {}, 1); },
      std::string{"dead m2 interrupted told; drop r-m2; say "}
        + wording::interrupted,
      0},
@@ -558,8 +557,7 @@ TEST_CASE("what a superseded turn has collected or read ends with it") {
   at.settles("m4", applied, "r-m2");
   at.rules.mode = queue_mode::interrupt;
   CHECK(at.says("m5") == "abort");
-  CHECK(at.ends("r-m2", {})
-        == "dead m2 superseded; drop r-m2; name");
+  CHECK(at.ends("r-m2", {}) == "dead m2 superseded; drop r-m2; name");
   CHECK(at.core.snapshot().message_id == "m5");
 }
 
@@ -587,9 +585,9 @@ turn_ticket wake_of(const std::string& id) {
 }
 
 TEST_CASE("a wake is offered to the running turn whatever the mode") {
-  for (auto mode : {queue_mode::follow_up, queue_mode::steer,
-                    queue_mode::collect, queue_mode::interrupt,
-                    queue_mode::reject}) {
+  for (auto mode :
+       {queue_mode::follow_up, queue_mode::steer, queue_mode::collect,
+        queue_mode::interrupt, queue_mode::reject}) {
     lane at{mode};
     at.running("m1");
     CHECK(at.says(wake_of("job:1")) == "offer job:1 r-m1");
@@ -636,8 +634,7 @@ TEST_CASE("a stop says who wanted it, all the way down") {
   lane at{queue_mode::follow_up};
   at.running("m1");
   contracts::cancel_reason reason{"The operator cancelled.", caf::none};
-  for (const auto& item :
-       at.core.stop({"local", "", json_text{}, reason}))
+  for (const auto& item : at.core.stop({"local", "", json_text{}, reason}))
     if (const auto* abort = std::get_if<effect::abort_run>(&item))
       CHECK(abort->reason == reason);
   for (const auto& item : at.core.settled("r-m1", {}, 1))
@@ -662,7 +659,8 @@ TEST_CASE("a wake that the disk did not take waits for it") {
   at.core.ticket(wake_of("job:1"), at.now);
   at.core.run_named("r-job:1");
   at.core.start_recorded("r-job:1");
-  CHECK(told(at.core.run_failed("r-job:1", errc::disk, "full", at.now)).empty());
+  CHECK(
+    told(at.core.run_failed("r-job:1", errc::disk, "full", at.now)).empty());
   CHECK(at.state() == "materialising");
   CHECK(told(at.core.retry_due()) == "name");
   CHECK(at.goes_on("again") == "run r-again");

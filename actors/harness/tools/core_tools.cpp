@@ -248,8 +248,7 @@ void core_tools_state::begin_command(job_id id, const tool_invocation& call,
           [this, id](const caf::error& reason) { command_failed(id, reason); });
 }
 
-void core_tools_state::begin_background(job_id id,
-                                        const tool_invocation& call,
+void core_tools_state::begin_background(job_id id, const tool_invocation& call,
                                         const boost::json::object& arguments) {
   using enum contracts::process_job_error_code;
   auto& entry = jobs_[id];
@@ -508,8 +507,8 @@ tool_pack_factory make_core_tools(std::shared_ptr<entropy> chance,
   return [chance = std::move(chance), jobs = std::move(jobs)](
            caf::actor_system& system, const tool_pack_args& args) {
     auto background = jobs.serves(args.place.address.platform);
-    auto owner = core_tools(system, args, chance,
-                            background ? jobs.jobs : jobs_actor{});
+    auto owner =
+      core_tools(system, args, chance, background ? jobs.jobs : jobs_actor{});
     std::vector<tool_binding> result;
     for (auto& definition : core_tool_definitions(background))
       result.push_back({std::move(definition), owner});

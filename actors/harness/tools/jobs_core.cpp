@@ -62,11 +62,11 @@ tool_outcome job_outcome(const job_answer& answer) {
   else if (job.output.preview.empty())
     text += "\n(no output)";
   else
-    text +=
-      (job.output.truncated ? "\nLast part of its output that was seen (not all of it is "
-                            "kept):\n"
-                            : "\nOutput:\n")
-      + job.output.preview;
+    text += (job.output.truncated
+               ? "\nLast part of its output that was seen (not all of it is "
+                 "kept):\n"
+               : "\nOutput:\n")
+            + job.output.preview;
   return with_details(std::move(text), job);
 }
 
