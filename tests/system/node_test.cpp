@@ -134,6 +134,7 @@ struct node_story : test::node_fixture {
   node_control_actor node;
   /// What the configuration says of channels.
   std::vector<system::channel_plan> channels;
+  std::vector<system::turn_source> sources;
   std::shared_ptr<std::vector<metric_sample>> samples =
     std::make_shared<std::vector<metric_sample>>();
 
@@ -157,15 +158,15 @@ struct node_story : test::node_fixture {
     plan.metrics = test::spawn_metric_recorder(*system, samples);
     if (with_adapter)
       plan.adapters.push_back(
-        {platform_id::console,
-         [this](caf::actor_system& sys, const node_actor&,
-                const system::channel_link& to) {
+        {platform_id::console, [this](caf::actor_system& sys, const node_actor&,
+                                      const system::channel_link& to) {
            link = to;
            adapter =
              kit::spawn_stateful<adapter_service_actor, scripted_adapter_state>(
                sys, story);
            return adapter;
          }});
+    plan.sources = sources;
     plan.channels = channels;
     plan.channel_gone = [this](platform_id platform) {
       story->lines.push_back("gone " + to_string(platform));
@@ -332,6 +333,24 @@ TEST_CASE_FIXTURE(node_story, "shutdown walks its phases in order") {
   CHECK(story->exit_code == 0);
 }
 
+TEST_CASE_FIXTURE(node_story, "what brings turns besides adapters is closed "
+                              "after them and before turns are held") {
+  auto source =
+    kit::spawn_stateful<adapter_service_actor, scripted_adapter_state>(*system,
+                                                                       story);
+  sources = {{"source", source}};
+  boot(false);
+  story->lines.clear();
+  shutdown();
+  CHECK(std::vector<std::string>{story->lines.begin(), story->lines.begin() + 3}
+        == std::vector<std::string>{"main stopping", "adapter drain",
+                                    "offices hold"});
+  CHECK(story->lines.back() == "main finished");
+  CHECK(story->exit_code == 0);
+  self->send_exit(source, caf::exit_reason::user_shutdown);
+  settle();
+}
+
 TEST_CASE_FIXTURE(node_story, "running turns may finish, then answers go out") {
   boot();
   story->holds = {{1, 1, 0, 0, 0}, {0, 1, 0, 1, 1}, {0, 1, 0, 1, 1}, {}};
@@ -467,7 +486,8 @@ TEST_CASE_FIXTURE(node_story, "a shutdown may say how long turns have") {
   boot();
   story->report = {1, 1, 0, 0};
   auto turns = 2s;
-  SUBCASE("a moment") {}
+  SUBCASE("a moment") {
+  }
   SUBCASE("longer than usual") {
     turns = 60s;
   }
@@ -536,9 +556,9 @@ TEST_CASE_FIXTURE(node_story, "a channel is degraded and recovers") {
   auto status = channel(platform_id::console);
   CHECK(status.state == contracts::channel_state::degraded);
   CHECK(status.reason == "its output is closed");
-  CHECK(health().degraded
-        == std::vector{
-          degraded_part{"adapter/console", "its output is closed"}});
+  CHECK(
+    health().degraded
+    == std::vector{degraded_part{"adapter/console", "its output is closed"}});
   tell(channel_event::recovered);
   status = channel(platform_id::console);
   CHECK(status.state == contracts::channel_state::running);
