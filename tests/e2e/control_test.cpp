@@ -182,3 +182,30 @@ TEST_CASE("an office is shown after a conversation, with and without a node") {
   CHECK(contains(run(place, {"office", "show", "console", "local"}).out,
                  "(not there)"));
 }
+
+TEST_CASE("an operator says something to a conversation and ends its turns") {
+  home place;
+  program node{place.command({"--console", "local"}), place.environment};
+  await_socket(place, node);
+  auto said = run(place, {"notify", "console:local", "as it stands",
+                          "--verbatim", "--key", "k"});
+  INFO(said.err);
+  CHECK(said.code == 0);
+  CHECK(contains(said.out, "Delivered"));
+  CHECK(node.read_until("as it stands"));
+  // The same key is the same notification.
+  CHECK(run(place, {"notify", "console:local", "as it stands", "--verbatim",
+                    "--key", "k"})
+          .code
+        == 0);
+  auto list = run(place, {"notify", "--list"});
+  CHECK(list.out == "console:local\n");
+  auto nowhere = run(place, {"notify", "slack:C1", "hello"});
+  CHECK(nowhere.code == 1);
+  CHECK(contains(nowhere.err, "destination_channel_unavailable"));
+  auto cancelled = run(place, {"cancel", "console:local", "--all"});
+  CHECK(cancelled.out == "Nothing runs there.\n");
+  CHECK(contains(run(place, {"status"}).out, "channels:\n  console  running"));
+  CHECK(run(place, {"shutdown"}).code == 0);
+  CHECK(node.wait() == 0);
+}
