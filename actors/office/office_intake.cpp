@@ -91,9 +91,9 @@ void office_state::take(const intake_request& request, uint64_t promise) {
   case intake_action::accept:
     if (has_enough_events(request.event)) {
       count("refused");
-      replies_.fail(promise, make_failure(errc::queue_full,
-                                          "enough scheduled turns wait for "
-                                            + place_.key));
+      replies_.fail(
+        promise, make_failure(errc::queue_full,
+                              "enough scheduled turns wait for " + place_.key));
       break;
     }
     write_down(request, std::move(verdict), promise);
@@ -274,8 +274,7 @@ stop_report office_state::stop_any(const stop_request& request) {
     return stop_all(request);
   for (const auto& key : keys_with_turns())
     if (request.session_key.empty() || key == request.session_key)
-      return {true, key, stop_current(key, request.target, request.reason),
-              1};
+      return {true, key, stop_current(key, request.target, request.reason), 1};
   return {};
 }
 
@@ -297,9 +296,9 @@ std::vector<std::string> office_state::keys_with_turns() const {
   return keys;
 }
 
-std::string
-office_state::stop_current(const std::string& key, const json_text& target,
-                           const contracts::cancel_reason& reason) {
+std::string office_state::stop_current(const std::string& key,
+                                       const json_text& target,
+                                       const contracts::cancel_reason& reason) {
   const ledger_entry* turn = nullptr;
   for (const auto* entry : core_->open()) {
     if (entry->event.session_key != key)
@@ -332,9 +331,9 @@ office_state::stop_current(const std::string& key, const json_text& target,
 
 // The first message of the key that is still on its way to the disk: it will be
 // accepted and closed at once.
-std::string
-office_state::stop_pending(const std::string& key, const json_text& target,
-                           const contracts::cancel_reason& reason) {
+std::string office_state::stop_pending(const std::string& key,
+                                       const json_text& target,
+                                       const contracts::cancel_reason& reason) {
   for (const auto& id : pending_order_) {
     auto& pending = pending_.at(id);
     if (pending.action != intake_action::accept || pending.stop

@@ -334,13 +334,13 @@ void office_state::close_command(const std::string& id,
   produced.text = reply;
   produced.target = entry.event.target;
   busy_.insert(id);
-  append_ledger(
-    print_ledger_line(running) + print_ledger_line(produced), durability::sync,
-    [this, running, produced, reply](const caf::error& reason) {
-      if (!reason && core_->apply(running, wall_ms()))
-        core_->apply(produced, wall_ms());
-      command_recorded(produced.id, reply, reason);
-    });
+  append_ledger(print_ledger_line(running) + print_ledger_line(produced),
+                durability::sync,
+                [this, running, produced, reply](const caf::error& reason) {
+                  if (!reason && core_->apply(running, wall_ms()))
+                    core_->apply(produced, wall_ms());
+                  command_recorded(produced.id, reply, reason);
+                });
 }
 
 void office_state::command_recorded(const std::string& id,
@@ -536,8 +536,8 @@ office_state::ok_promise office_state::on_produced(const turn_produced& fact) {
   const auto& id = fact.message_id;
   auto entry = core_->find(id);
   if (entry != nullptr && stopped_.contains(id)) {
-    oks_.fail(promise,
-              make_failure(errc::aborted, "the turn of " + id + " was stopped"));
+    oks_.fail(promise, make_failure(errc::aborted,
+                                    "the turn of " + id + " was stopped"));
     return answer;
   }
   if (entry == nullptr || entry->run != fact.run || busy_.contains(id)) {
@@ -639,8 +639,7 @@ office_state::ok_promise office_state::on_failed(const turn_dead& fact) {
   line.why = fact.why;
   line.told = fact.told;
   // Of a turn that had begun.
-  auto run =
-    entry->state == ledger_state::running ? entry->run : std::string{};
+  auto run = entry->state == ledger_state::running ? entry->run : std::string{};
   auto head = *entry;
   busy_.insert(id);
   record(std::move(line), durability::lazy,

@@ -193,10 +193,10 @@ private:
   caf::error refused(const office_address& address, const std::string& fault) {
     kit::log::warning(name, "refused a message: " + fault);
     if (args_.deps.metrics)
-      self_->send(
-        args_.deps.metrics, atom::add_v,
-        metric_sample{
-          metric::intake, {to_string(address.platform), "refused"}, 1});
+      self_->send(args_.deps.metrics, atom::add_v,
+                  metric_sample{metric::intake,
+                                {to_string(address.platform), "refused"},
+                                1});
     return make_failure(errc::bad_identity, fault);
   }
 
@@ -291,7 +291,9 @@ private:
                       [this, id](bool known) { bools_.deliver(id, known); },
                       [this, id](caf::error& why) { bools_.fail(id, why); });
                 },
-                [this, id](const caf::error& why) { bools_.fail(id, why); }});
+                [this, id](const caf::error& why) {
+                  bools_.fail(id, why);
+                }});
     return answer;
   }
 
@@ -305,13 +307,13 @@ private:
                {[this, id, mark](const office_child_actor& handle) {
                   kit::bounded_request(self_, handle, limits::disk_timeout,
                                        atom::mark_v, mark.id)
-                    .then(
-                      [this, id](caf::ok_atom) {
-                        oks_.deliver(id, caf::ok_atom_v);
-                      },
-                      [this, id](caf::error& why) { oks_.fail(id, why); });
+                    .then([this, id](
+                            caf::ok_atom) { oks_.deliver(id, caf::ok_atom_v); },
+                          [this, id](caf::error& why) { oks_.fail(id, why); });
                 },
-                [this, id](const caf::error& why) { oks_.fail(id, why); }});
+                [this, id](const caf::error& why) {
+                  oks_.fail(id, why);
+                }});
     return answer;
   }
 
@@ -463,8 +465,7 @@ private:
       return;
     for (auto& [address, row] : rows_)
       if (row.phase == row_phase::awake && !unfinished_.contains(address)
-          && !held_.contains(address)
-          && clock_ms() - row.used_ms >= idle_ms)
+          && !held_.contains(address) && clock_ms() - row.used_ms >= idle_ms)
         put_to_sleep(address, row);
   }
 

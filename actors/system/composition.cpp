@@ -438,11 +438,14 @@ node_plan compose(caf::actor_system& system, const boot_result& boot,
   plan.channel_gone = [offices = parts.offices](platform_id platform) {
     caf::anon_send(offices, atom::detach_v, platform);
   };
-  plan.closing = {
-    {"jobs", parts.jobs},           {"events", parts.events},
-    {"memory", parts.memory},       {"http", parts.http.client},    {"processes", parts.processes.host},
-    {"artifacts", parts.artifacts}, {"journal", parts.journal},
-    {"files", parts.files}};
+  plan.closing = {{"jobs", parts.jobs},
+                  {"events", parts.events},
+                  {"memory", parts.memory},
+                  {"http", parts.http.client},
+                  {"processes", parts.processes.host},
+                  {"artifacts", parts.artifacts},
+                  {"journal", parts.journal},
+                  {"files", parts.files}};
   plan.sources = {{"events", parts.events}};
   plan.metrics = parts.metrics;
   plan.deadline = boot.config->shutdown_timeout;

@@ -29,8 +29,7 @@ constexpr auto look_interval = 15s;
 constexpr auto status_timeout = 1s;
 
 /// The node as its channels see it, too.
-using node_host_actor
-  = node_control_actor::extend_with<channel_host_actor>;
+using node_host_actor = node_control_actor::extend_with<channel_host_actor>;
 
 enum class phase : uint8_t { booting, ready, stopping, ended };
 
@@ -164,7 +163,8 @@ struct node_state {
         });
   }
 
-  // -- channels (agent contracts, rule 69) -------------------------------------
+  // -- channels (agent contracts, rule 69)
+  // -------------------------------------
 
   void channel_told(const channel_news& news) {
     auto found = channels.find(news.platform);
@@ -205,7 +205,8 @@ struct node_state {
       self->send_exit(service, caf::exit_reason::user_shutdown);
     };
     kit::bounded_request(self, service, limits::mailbox_timeout, atom::stop_v)
-      .then([end](caf::ok_atom) { end(); }, [end](const caf::error&) { end(); });
+      .then([end](caf::ok_atom) { end(); },
+            [end](const caf::error&) { end(); });
   }
 
   void adapter_done(bool at_boot) {
