@@ -4,22 +4,13 @@
 
 using namespace bureau::e2e;
 
-TEST_CASE("a terminal gets a prompt, help, an answer, and ends at ^D") {
+TEST_CASE(
+  "a terminal gets help, what a turn does, its answer, and ends at ^D") {
   home place;
   program node{place.command(), place.environment, true};
   REQUIRE(node.read_until("offline"));
   node.write("/help\n");
   CHECK(node.read_until("stop"));
-  node.write("run: echo $((40+2))\n");
-  CHECK(node.read_until("42"));
-  node.write("\x04");
-  CHECK(node.wait() == 0);
-}
-
-TEST_CASE("a terminal tells what a turn does, and then its answer") {
-  home place;
-  program node{place.command(), place.environment, true};
-  REQUIRE(node.read_until("offline"));
   node.write("run: echo $((40+2))\n");
   CHECK(node.read_until("🖥️ Running echo $((40+2))"));
   CHECK(node.read_until("42"));
