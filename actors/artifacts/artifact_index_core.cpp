@@ -37,8 +37,8 @@ namespace {
 /// Whether a character makes text run the other way: `exe.txt` could look like
 /// `txt.exe`.
 bool turns_text(char32_t c) {
-  return c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E)
-         || (c >= 0x2066 && c <= 0x2069);
+  return c == 0x061C || c == 0x200E || c == 0x200F
+         || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
 std::string without_turns(std::string_view valid) {

@@ -21,8 +21,8 @@ process_figures read_process_figures();
 void raise_descriptor_limit();
 
 /// Takes the numbers of standard streams that are closed, so that no file of
-/// ours gets one of them and is written to as if it were the output: reading and
-/// writing fail. To be called before anything is opened.
+/// ours gets one of them and is written to as if it were the output: reading
+/// and writing fail. To be called before anything is opened.
 void occupy_standard_streams();
 
 /// Ignores SIGPIPE for the process; writes report EPIPE instead.

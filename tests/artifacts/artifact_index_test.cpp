@@ -36,7 +36,8 @@ TEST_CASE("names are for display only") {
        {row{"/etc/../home/report.pdf", "report.pdf"},
         row{"..\\evil.exe", "evil.exe"}, row{"..", "file"}, row{"", "file"},
         row{"a\nb", "a\uFFFDb"}, row{"rtl\u202Etxt.exe", "rtl\uFFFDtxt.exe"},
-        row{"\u2067a\u061C", "\uFFFDa\uFFFD"}, row{"  two words ", "two words"}}) {
+        row{"\u2067a\u061C", "\uFFFDa\uFFFD"},
+        row{"  two words ", "two words"}}) {
     CAPTURE(name);
     CHECK(display_name(name) == shown);
   }

@@ -350,9 +350,9 @@ TEST_CASE("no limit is higher than the node's own") {
   config.written_file_bytes = 1u << 20;
   config.processes = 100;
   auto argv = spec_of(config, office_args(), command("true")).argv;
-  CHECK(words(argv.begin() + 1, argv.begin() + 5)
-        == words{"--nofile=1024", "--fsize=1048576", "--core=0",
-                 "--nproc=100"});
+  CHECK(
+    words(argv.begin() + 1, argv.begin() + 5)
+    == words{"--nofile=1024", "--fsize=1048576", "--core=0", "--nproc=100"});
   CHECK(limits_line(config)
         == "process limit: shared; memory, cpu: none; open files: only 1024, "
            "the node's own limit; bytes of a file: only 1048576, the node's "
