@@ -129,7 +129,8 @@ private:
             [this, then](caf::error& reason) {
               kit::log::debug(self_->name(), "an interim operation failed: "
                                                + sentence_of(reason));
-              then(outcome_of_error(reason));
+              then(outcome_of_error(reason,
+                                    reason == caf::sec::request_receiver_down));
             });
   }
 

@@ -4,7 +4,6 @@
 #include "messages/errc.hpp"
 
 #include <caf/error.hpp>
-#include <caf/sec.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -45,13 +44,12 @@ bool shows_only_answers(const transport_info& info) {
          && !info.typing;
 }
 
-delivered outcome_of_error(const caf::error& reason) {
+delivered outcome_of_error(const caf::error& reason, bool lost) {
   delivered outcome;
   outcome.fault = delivery_fault::retryable;
   outcome.detail = sentence_of(reason);
   outcome.certainty = failure_certainty::unknown;
-  // It was lost with the operation, or an answer did not come.
-  if (reason == caf::sec::request_receiver_down)
+  if (lost)
     return outcome;
   // A transport that refuses has not begun.
   switch (code_of(reason)) {

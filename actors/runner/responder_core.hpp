@@ -18,7 +18,8 @@ stream_options stream_options_of(const transport_info& info,
 bool shows_only_answers(const transport_info& info);
 
 /// What became of an operation that the transport answered with an error.
-delivered outcome_of_error(const caf::error& reason);
+/// @param lost the transport ended with it
+delivered outcome_of_error(const caf::error& reason, bool lost);
 
 /// The operation of a call, without the run that it belongs to.
 outbound operation_of(message_call call, bool activity);

@@ -106,6 +106,38 @@ TEST_CASE("an append is divided without loss") {
   CHECK(joined == hard);
 }
 
+TEST_CASE("every line says what it is about, however it is cut") {
+  const json_text about{R"({"messageId":"m1"})"};
+  stream_event event;
+  event.kind = stream_event_kind::usage_update;
+  event.model = std::string(300'000, 'x');
+  for (auto frame : {text_frame(frame_kind::append, std::string(600'000, 'x')),
+                     text_frame(frame_kind::status, std::string(300'000, 'x')),
+                     text_frame(frame_kind::finish, std::string(300'000, 'x')),
+                     text_frame(frame_kind::error, "no"), event_frame(event)}) {
+    frame.metadata = about;
+    CAPTURE(to_string(frame.kind));
+    std::string deltas;
+    for (const auto& line : parsed_lines(frame)) {
+      auto metadata = json::member(line, "metadata");
+      REQUIRE(metadata != nullptr);
+      CHECK(json::text_or_empty(metadata->get_object(), "messageId") == "m1");
+      CHECK(read_frame(line).metadata.text.find("m1") != std::string::npos);
+      deltas += json::text_or_empty(line, "delta");
+    }
+    if (frame.kind == frame_kind::append)
+      CHECK(deltas == *frame.text);
+  }
+  SUBCASE("when that leaves no room for a character, it is an error") {
+    auto frame = text_frame(frame_kind::append, "x");
+    frame.metadata =
+      json_text{json::print(bj::object{{"a", std::string(262'200, 'x')}})};
+    auto lines = parsed_lines(frame);
+    REQUIRE(lines.size() == 1);
+    CHECK(json::text_or_empty(lines[0], "code") == "frame_too_large");
+  }
+}
+
 TEST_CASE("text that is too long is cut and marked") {
   for (auto kind :
        {frame_kind::status, frame_kind::replace, frame_kind::error}) {

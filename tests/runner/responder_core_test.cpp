@@ -2,7 +2,6 @@
 #include "messages/errc.hpp"
 
 #include <caf/error.hpp>
-#include <caf/sec.hpp>
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -69,13 +68,13 @@ TEST_CASE("an operation that was answered by an error") {
     {errc::timeout, unknown},
   };
   for (const auto& row : rows) {
-    auto outcome = outcome_of_error(make_failure(row.code, "no"));
+    auto outcome = outcome_of_error(make_failure(row.code, "no"), false);
     CHECK(outcome.fault == delivery_fault::retryable);
     CHECK(outcome.certainty == row.want);
   }
   // It ended with the operation under way.
   CHECK(
-    outcome_of_error(caf::make_error(caf::sec::request_receiver_down)).certainty
+    outcome_of_error(make_failure(errc::shutting_down, "no"), true).certainty
     == unknown);
 }
 
