@@ -97,9 +97,12 @@ caf::result<caf::ok_atom> events_state::on_stop() {
   return answer;
 }
 
-// What is on its way into the record is to arrive there.
+// What is on its way into the record is to arrive there, and the first look at
+// the directory is to end.
 void events_state::finish_stop() {
-  if (stopping_ && appending_ == 0 && !rewriting_ && waiting_lines_.empty())
+  auto looked = !desk_ || scanned_ || !record_trouble_.empty();
+  if (stopping_ && looked && !scanning_ && appending_ == 0 && !rewriting_
+      && waiting_lines_.empty())
     stops_.deliver_all(caf::ok_atom_v);
 }
 

@@ -53,6 +53,7 @@ void events_state::load_record() {
         "the record of schedules cannot be read: " + sentence_of(reason);
       kit::log::error(name, record_trouble_);
       release_held();
+      finish_stop();
       if (!stopping_)
         scan_timer_.arm(self_, milliseconds{limits::event_scan_interval},
                         [this] { load_record(); });
@@ -94,7 +95,9 @@ void events_state::record_read(const std::string& content) {
 // -- the directory ------------------------------------------------------------
 
 void events_state::scan() {
-  if (stopping_ || std::exchange(scanning_, true))
+  // The first look happens even when the node ends at once: what a start leaves
+  // behind does not depend on how soon it is ended.
+  if ((stopping_ && scanned_) || std::exchange(scanning_, true))
     return;
   follow_again();
   auto failed = [this](const caf::error& reason) {
@@ -121,7 +124,8 @@ void events_state::scan() {
         [this](const file_outcome& found) {
           auto effects = core_.listed(found.names, now());
           scanned(caf::none);
-          carry_out(std::move(effects));
+          if (!stopping_)
+            carry_out(std::move(effects));
         },
         failed);
     },
@@ -137,8 +141,10 @@ void events_state::scanned(const caf::error& reason) {
   if (!trouble.empty() && trouble != trouble_)
     kit::log::warning(name, trouble);
   trouble_ = std::move(trouble);
-  if (stopping_)
+  if (stopping_) {
+    finish_stop();
     return;
+  }
   auto wait = watched_ || reason ? milliseconds{limits::event_scan_interval}
                                  : milliseconds{limits::event_poll_interval};
   scan_timer_.arm(self_, wait, [this] { scan(); });
@@ -146,7 +152,7 @@ void events_state::scanned(const caf::error& reason) {
 }
 
 void events_state::watch() {
-  if (watched_ || !deps_.watch)
+  if (watched_ || !deps_.watch || stopping_)
     return;
   watched_ = true;
   kit::bounded_request(self_, deps_.watch, limits::mailbox_timeout,

@@ -205,7 +205,11 @@ private:
     for (auto& item : inbox_.take()) {
       stop_seen_ = stop_seen_ || item->what == command::verb::stop;
       hurried_ = hurried_ || item->what == command::verb::hurry;
-      todo_.push_back(std::move(item));
+      // Room for lines waits for no write either.
+      if (item->what == command::verb::allow)
+        credit_ += static_cast<int64_t>(item->bytes);
+      else
+        todo_.push_back(std::move(item));
     }
   }
 
@@ -215,7 +219,6 @@ private:
       print(item);
       break;
     case command::verb::allow:
-      credit_ += static_cast<int64_t>(item.bytes);
       break;
     case command::verb::prompt:
       terminal_.set_prompt(std::move(item.out));
@@ -254,6 +257,9 @@ private:
       // Near the end time counts, not what comes meanwhile. Before it a reader
       // that is slow does not keep a pipe from being read.
       auto counted = hurried_ || stop_seen_;
+      // What was read before this write began does not wait for its end.
+      if (!counted)
+        deliver_lines();
       auto reading = !streams_.interactive && wants_input();
       auto watch = counted ? nfds_t{1} : nfds_t{reading ? 3u : 2u};
       auto ready = poll(fds.data(), watch,

@@ -257,6 +257,19 @@ TEST_CASE("a pipe is read while nobody reads what is written") {
   at.out.read.reset();
 }
 
+TEST_CASE("a line that came before a write is told before its end") {
+  pipes_world at;
+  put(at.in.write.get(), "stop\nnext\n");
+  at.world.port->allow(1);
+  CHECK(at.world.wait_for("line 4 stop") == "line 4 stop");
+  at.world.port->write(9, std::string(1u << 20, 'z') + "\n", "");
+  at.world.port->allow(1000);
+  CHECK(at.world.wait_for("line 4 next") == "line 4 next");
+  at.in.write.reset();
+  CHECK(at.world.wait_for("eof") == "eof");
+  at.out.read.reset();
+}
+
 TEST_CASE("stopping does not wait long for an output that nobody reads") {
   pipes_world at;
   at.world.port->write(9, std::string(1u << 20, 'z') + "\n", "");
