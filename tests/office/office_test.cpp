@@ -919,9 +919,7 @@ TEST_CASE("an office with unfinished work does not sleep") {
 
 TEST_CASE("an idle session ends while its office works on") {
   office_world world;
-  auto sessions = world.root + "/" + office_key(world.address()) + "/sessions";
-  std::filesystem::create_directories(sessions);
-  put_file(sessions + "/t1.jsonl", "{}\n");
+  world.threads = {"local:t1"};
   office_node node{world};
   node.say("m1", "hi", "local:t1");
   node.run("m1", "r1", 1, "local:t1");
@@ -1139,8 +1137,9 @@ TEST_CASE("a reset that a restart interrupted is carried out by the next") {
 TEST_CASE("what a command said is not lost with the node") {
   office_world world;
   {
-    office_node node{world,
-                     [](gate_script& gate) { gate.stall_before_gate = true; }};
+    office_node node{world, [](gate_script& gate) {
+                       gate.stall_before_gate = true;
+                     }};
     CHECK(node.say("m1", "/new") == "taken");
     CHECK(node.sessions->resets == texts{"local"});
     CHECK(world.ledger().back() == "m1 produced");
@@ -1234,8 +1233,8 @@ TEST_CASE("a ledger that is larger than one job opens") {
     for (auto state : {ledger_state::accepted, ledger_state::running,
                        ledger_state::produced}) {
       line.state = state;
-      line.text = state == ledger_state::produced ? std::optional{text}
-                                                  : std::nullopt;
+      line.text =
+        state == ledger_state::produced ? std::optional{text} : std::nullopt;
       ledger += print_ledger_line(line);
     }
   }
@@ -1269,8 +1268,9 @@ TEST_CASE("a stop that was told keeps the answer back") {
 
 TEST_CASE("a stop after the answer finds nothing") {
   office_world world;
-  office_node node{world,
-                   [](gate_script& gate) { gate.stall_before_gate = true; }};
+  office_node node{world, [](gate_script& gate) {
+                     gate.stall_before_gate = true;
+                   }};
   node.say("m1");
   node.run("m1", "r1");
   CHECK(node.produce("m1", "r1", "done") == "ok");
@@ -1301,7 +1301,7 @@ TEST_CASE("what a run has read ends with it and never runs again") {
       CHECK(node.fail_turn("m2", why) == "ok");
       CHECK(node.describe().open_entries == 1);
       auto lines = world.ledger();
-      auto dead = std::string{"("} + why + ")";
+      auto dead = std::string{"("} + why + ", told)";
       CHECK(std::count(lines.begin(), lines.end(), "m1 dead" + dead) == 1);
       CHECK(std::count(lines.begin(), lines.end(), "m2 dead" + dead) == 1);
     }
