@@ -147,7 +147,8 @@ struct events_world : node_fixture {
 
   ~events_world() { end(); }
 
-  void start() {
+  /// @param settled the first look is over
+  void start(bool settled = true) {
     files = spawn_inline_files(*system, disk, chance, file_probe);
     journal = spawn_inline_journal(*system, disk, dir.path() + "/state",
                                    dir.path() + "/ws", records);
@@ -166,7 +167,8 @@ struct events_world : node_fixture {
     actor = events::spawn_events(*system, std::move(deps));
     self->send(actor, atom::attach_v, platform_id::console);
     self->send(actor, atom::start_v, event_desk_actor{desk});
-    settle();
+    if (settled)
+      settle();
   }
 
   /// As the node ends, without an answer to anything.
@@ -546,6 +548,15 @@ TEST_SUITE("events") {
     CHECK(w.script->taken.empty());
     CHECK(w.call<caf::ok_atom>(atom::stop_v));
     CHECK(w.status().state == "stopping");
+  }
+
+  TEST_CASE("a node that ends at once leaves what every start leaves") {
+    events_world w{false};
+    std::filesystem::remove_all(w.dir.path() + "/ws/events");
+    w.start(false);
+    CHECK(w.call<caf::ok_atom>(atom::stop_v));
+    CHECK(std::filesystem::is_directory(w.dir.path() + "/ws/events"));
+    CHECK_FALSE(w.watched->sink);
   }
 
   TEST_CASE("a long record is made shorter and forgets nothing that matters") {
