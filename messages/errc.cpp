@@ -10,11 +10,11 @@ namespace bureau {
 namespace {
 
 constexpr std::array<const char*, errc_count> names = {
-  "none",        "shutting_down", "queue_full",    "timeout",      "aborted",
-  "cancelled",   "bad_request", "not_found",     "is_directory",  "denied",       "busy",
-  "not_ready",   "transport",     "spawn_failed",  "too_large",    "disk",
-  "corrupt",     "bad_config",    "no_credential", "bad_identity", "conflict",
-  "internal",
+  "none",      "shutting_down", "queue_full", "timeout",       "aborted",
+  "cancelled", "bad_request",   "not_found",  "is_directory",  "denied",
+  "busy",      "not_ready",     "transport",  "spawn_failed",  "too_large",
+  "disk",      "corrupt",       "bad_config", "no_credential", "bad_identity",
+  "conflict",  "internal",
 };
 
 static_assert(static_cast<size_t>(errc::internal) + 1 == errc_count);

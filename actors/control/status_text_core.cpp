@@ -148,8 +148,8 @@ std::string notify_text(const bj::object& result) {
   if (auto id = word(result, "deliveryId"); !id.empty())
     out += " as " + id;
   if (!json::bool_member(result, "historyRecorded").value_or(true))
-    out += ", but it is not in the history ("
-           + word(result, "historyErrorCode") + ')';
+    out += ", but it is not in the history (" + word(result, "historyErrorCode")
+           + ')';
   return out + '.';
 }
 

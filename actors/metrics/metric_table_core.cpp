@@ -128,14 +128,10 @@ table make_table() {
                        "Scheduled turns by what became of them",
                        counter,
                        {"outcome"}});
-  set(metric::events_scheduled, {"bureau_events_scheduled",
-                                 "Event files by state",
-                                 gauge,
-                                 {"state"}});
-  set(metric::jobs, {"bureau_jobs_total",
-                     "Background jobs that ended",
-                     counter,
-                     {"state"}});
+  set(metric::events_scheduled,
+      {"bureau_events_scheduled", "Event files by state", gauge, {"state"}});
+  set(metric::jobs,
+      {"bureau_jobs_total", "Background jobs that ended", counter, {"state"}});
   set(metric::job_duration, {"bureau_job_duration_seconds",
                              "Time that background jobs ran",
                              histogram,

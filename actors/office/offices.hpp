@@ -23,6 +23,7 @@ struct offices_args {
 /// when they have been idle; nobody else holds the handle of one. They end with
 /// it. Above the cap of cached sessions the idle one that was used least
 /// recently is let go; one that runs never is.
-office_services_actor spawn_offices(caf::actor_system& system, offices_args args);
+office_services_actor spawn_offices(caf::actor_system& system,
+                                    offices_args args);
 
 } // namespace bureau::offices

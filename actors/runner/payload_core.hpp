@@ -30,8 +30,8 @@ std::string user_payload(const conversation_event& event, payload_clock clock,
 
 /// The texts of documents that came with a message, each fenced and under its
 /// name: what is in them was written by others.
-std::string shown_documents(
-  const std::vector<contracts::request_attachment>& attachments);
+std::string
+shown_documents(const std::vector<contracts::request_attachment>& attachments);
 
 /// Instructions for one turn, or nothing; they precede the payload.
 std::string turn_instructions(const conversation_event& event);

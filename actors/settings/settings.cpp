@@ -400,9 +400,9 @@ struct settings_state {
       for (const auto& [budget, path] :
            {std::pair{&caps, "budget.run."}, {&event_caps, "budget.event."}})
         if (budget->max_cost_micro > 0)
-          return answers.fail(next.answer,
-                              make_failure(errc::bad_config,
-                                           unknown_price(chosen, path)));
+          return answers.fail(
+            next.answer,
+            make_failure(errc::bad_config, unknown_price(chosen, path)));
     auto door = layered.effective_door();
     run_settings result;
     result.budget = caps;

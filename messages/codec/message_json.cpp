@@ -176,8 +176,8 @@ bool parse_block(const value& element, content_block& block) {
     block.signature = json::text_or_empty(*fields, "thoughtSignature");
     auto arguments = json::member(*fields, "arguments");
     block.arguments = json_text{arguments != nullptr && arguments->is_object()
-                             ? json::print(*arguments)
-                             : "{}"};
+                                  ? json::print(*arguments)
+                                  : "{}"};
   } else {
     return false;
   }

@@ -48,8 +48,8 @@ struct channel_report {
 BUREAU_INSPECT(channel_report, x.platform, x.status, x.generation);
 
 /// The CHANNEL HOST actor interface: the side of the node that a channel sees.
-using channel_host_actor
-  = caf::typed_actor<caf::reacts_to<atom::notice, channel_news>>;
+using channel_host_actor =
+  caf::typed_actor<caf::reacts_to<atom::notice, channel_news>>;
 
 } // namespace bureau
 

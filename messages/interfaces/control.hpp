@@ -15,8 +15,8 @@ using node_control_actor = caf::typed_actor<
   // Never fails; a part that does not answer is listed with what is wrong.
   caf::replies_to<atom::describe>::with<node_report>,
   // As shutdown; running turns get so many milliseconds, and what is left of
-  // them limits::shutdown_abort_reserve more. During a shutdown it may bring the
-  // end forward, never push it back.
+  // them limits::shutdown_abort_reserve more. During a shutdown it may bring
+  // the end forward, never push it back.
   caf::reacts_to<atom::shutdown, std::string, int64_t>>;
 
 /// The OFFICE INSPECTOR actor interface: what the files of a conversation say.

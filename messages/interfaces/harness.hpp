@@ -269,8 +269,8 @@ using harness_actor = caf::typed_actor<
   caf::replies_to<atom::prompt, prompt_request>::with<prompt_outcome>,
   // Offers a message to the active run; answered at once. What was taken is
   // settled later, before the run is.
-  caf::replies_to<atom::offer, live_input, live_input_sink_actor>::with<
-    contracts::live_input_offer>,
+  caf::replies_to<atom::offer, live_input,
+                  live_input_sink_actor>::with<contracts::live_input_offer>,
   // Ends the run, whatever it waits for. Idempotent: the first reason counts.
   // Send it urgently.
   caf::reacts_to<atom::abort, contracts::cancel_reason>,

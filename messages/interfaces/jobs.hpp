@@ -58,7 +58,8 @@ BUREAU_INSPECT(job_query, x.conversation_id, x.job_id);
 struct job_answer {
   contracts::process_job_projection job;
   caf::optional<contracts::process_job_error_code> refusal;
-  /// How its wake entered the conversation; absent: it has not, or nobody knows.
+  /// How its wake entered the conversation; absent: it has not, or nobody
+  /// knows.
   caf::optional<contracts::wake_disposition> disposition{};
   friend bool operator==(const job_answer&, const job_answer&) = default;
 };
@@ -104,8 +105,8 @@ struct job_order {
 
 BUREAU_INSPECT(job_order, x.token, x.job_id);
 
-/// The CONTINUATION SOURCE actor interface: what knows of turns that go on where
-/// others have ended.
+/// The CONTINUATION SOURCE actor interface: what knows of turns that go on
+/// where others have ended.
 using continuation_source_actor = caf::typed_actor<
   caf::replies_to<atom::load, std::string>::with<job_continuation>>;
 

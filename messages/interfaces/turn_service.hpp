@@ -83,9 +83,8 @@ using turn_service_actor = caf::typed_actor<
                   contracts::turn_request>::with<contracts::turn_response>,
   // Offers a follow-up to the running turn, answered at once. One that is
   // taken has its place in the queue already.
-  caf::replies_to<
-    atom::offer,
-    contracts::live_input_request>::with<contracts::live_input_offer>,
+  caf::replies_to<atom::offer, contracts::live_input_request>::with<
+    contracts::live_input_offer>,
   // How a follow-up that was taken settled; `requeue` means that its turn has
   // run or will. Error: not_found.
   caf::replies_to<atom::settled,

@@ -69,8 +69,8 @@ public:
   virtual io_result<struct stat> stat_name(const std::string& path) = 0;
   virtual io_status rename(const std::string& from, const std::string& to) = 0;
   /// renameat2(2) with RENAME_NOREPLACE: EEXIST when `to` is taken.
-  virtual io_status rename_new(const std::string& from, const std::string& to)
-    = 0;
+  virtual io_status rename_new(const std::string& from,
+                               const std::string& to) = 0;
   /// renameat(2) inside one directory descriptor.
   virtual io_status rename_below(int dir, const std::string& from,
                                  const std::string& to) = 0;

@@ -60,8 +60,8 @@ TEST_CASE("of a secret nothing is told but whether it is set") {
     config_view(environment{{{"OPENAI_API_KEY", "TOPSECRET"}}},
                 settings(R"({"platforms":{"telegram":{"token":"TOPSECRET"}},
                              "llm":{"apiKeys":{"lab":"TOPSECRET"}}})"));
-  for (auto id : {"llm.apiKeys.openai", "platforms.telegram.token",
-                  "llm.apiKeys.lab"}) {
+  for (auto id :
+       {"llm.apiKeys.openai", "platforms.telegram.token", "llm.apiKeys.lab"}) {
     CAPTURE(id);
     auto told = field(view, id);
     CHECK(told.value == "set");

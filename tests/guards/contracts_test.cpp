@@ -18,9 +18,9 @@ namespace {
 /// Symbols that nothing in the tree uses: their first consumer is an MCP client
 /// …
 const std::set<std::string> for_apps = {
-  "AgentMcpAppHostRequest", "AgentMcpAppLoadRequest",
-  "AgentMcpAppResource",    "AgentReplyMcpAppPart",
-  "MCP_APPS_EXTENSION_ID",  "MCP_APP_RESOURCE_MIME_TYPE",
+  "AgentMcpAppHostRequest",    "AgentMcpAppLoadRequest",
+  "AgentMcpAppResource",       "AgentReplyMcpAppPart",
+  "MCP_APPS_EXTENSION_ID",     "MCP_APP_RESOURCE_MIME_TYPE",
   "MCP_APP_SUPPORTED_VERSIONS"};
 
 /// … or an adapter of a chat platform.
@@ -113,12 +113,11 @@ const std::string& code_of(const std::string& path) {
 
 /// Whether one file of the contracts has both words.
 bool contracts_join(const std::string& left, const std::string& right) {
-  return std::any_of(all_sources().begin(), all_sources().end(),
-                     [&](const source_file& file) {
-                       return file.in("messages/contracts/")
-                              && contains_word(file.code, left)
-                              && contains_word(file.code, right);
-                     });
+  return std::any_of(
+    all_sources().begin(), all_sources().end(), [&](const source_file& file) {
+      return file.in("messages/contracts/") && contains_word(file.code, left)
+             && contains_word(file.code, right);
+    });
 }
 
 /// What is wrong with the user of a row; empty when nothing is.

@@ -14,8 +14,8 @@ struct service_story {
   office_world world;
   office_node node{world};
   turn_service_actor turns = offices::spawn_turn_service(
-    *node.system, {node.offices_handle, node.registry, {}, node.wall,
-                   node.chance});
+    *node.system,
+    {node.offices_handle, node.registry, {}, node.wall, node.chance});
 
   ~service_story() {
     caf::anon_send_exit(turns, caf::exit_reason::user_shutdown);
@@ -100,8 +100,8 @@ struct service_story {
 TEST_CASE_FIXTURE(service_story, "it says what it can do") {
   auto told = ask<turn_capabilities>(atom::config_v);
   CHECK(told.value == turn_capabilities{true, true, true, false});
-  auto none = ask<artifact_opened>(atom::open_v,
-                                   contracts::artifact_open_request{});
+  auto none =
+    ask<artifact_opened>(atom::open_v, contracts::artifact_open_request{});
   CHECK(code_of(none.failure) == errc::not_ready);
 }
 
@@ -212,8 +212,7 @@ TEST_CASE_FIXTURE(service_story, "a follow-up that is no good is refused") {
 TEST_CASE_FIXTURE(service_story, "a follow-up settles with its entry") {
   run("1");
   CHECK_FALSE(offer(follow_up("and?")).unavailable);
-  auto open =
-    begin(atom::settled_v, live_input_query{"console:local", "i1"});
+  auto open = begin(atom::settled_v, live_input_query{"console:local", "i1"});
   CHECK(node.produce("1", "r-1", "both", {}, {"live:i1"}) == "ok");
   node.settle();
   open.receive(
@@ -302,8 +301,7 @@ TEST_CASE_FIXTURE(service_story, "a notification may be a turn of its own") {
   request.conversation_id = "console:local";
   request.text = "What is new?";
   request.delivery_key = "n";
-  auto told =
-    ask<contracts::notify_delivery_result>(atom::deliver_v, request);
+  auto told = ask<contracts::notify_delivery_result>(atom::deliver_v, request);
   REQUIRE(told.value);
   CHECK(told.value->delivered);
   REQUIRE(node.sessions->tickets.size() == 1);
@@ -315,8 +313,7 @@ TEST_CASE_FIXTURE(service_story, "a notification may be a turn of its own") {
 TEST_CASE_FIXTURE(service_story, "what cannot arrive is not taken") {
   auto request = verbatim("hello");
   request.conversation_id = "slack:C1";
-  auto told =
-    ask<contracts::notify_delivery_result>(atom::deliver_v, request);
+  auto told = ask<contracts::notify_delivery_result>(atom::deliver_v, request);
   REQUIRE(told.value);
   CHECK_FALSE(told.value->delivered);
   CHECK(told.value->code == std::string{"destination_channel_unavailable"});
@@ -327,8 +324,8 @@ TEST_CASE_FIXTURE(service_story, "what cannot arrive is not taken") {
   CHECK(told.value->code == std::string{"invalid_request"});
   CHECK(told.value->retryable == false);
   node.self->send(node.offices_handle, atom::detach_v, platform_id::console);
-  told = ask<contracts::notify_delivery_result>(atom::deliver_v,
-                                                verbatim("hello"));
+  told =
+    ask<contracts::notify_delivery_result>(atom::deliver_v, verbatim("hello"));
   REQUIRE(told.value);
   CHECK(told.value->code == std::string{"destination_channel_unavailable"});
   CHECK(world.shown.empty());

@@ -137,7 +137,8 @@ TEST_CASE("what a killed command printed can be a result of its own") {
   CHECK(kept.err == "warn\n");
   CHECK_FALSE(kept.out_truncated);
   CHECK(kept.err_truncated);
-  CHECK(kept_result(kill_cause::aborted, result).ending == exec_ending::aborted);
+  CHECK(kept_result(kill_cause::aborted, result).ending
+        == exec_ending::aborted);
 }
 
 TEST_CASE("without an exit code the sandbox itself failed") {

@@ -28,14 +28,10 @@ TEST_CASE("variables of a run enter its processes") {
 
 TEST_CASE("what the environment owns, and what is no variable, stays out") {
   contracts::tool_environment environment;
-  environment.values = {{"PATH", "/evil"},
-                        {"HOME", "/evil"},
-                        {"TZ", "x"},
-                        {"BUREAU_EXEC_ID", "x"},
-                        {"1X", "x"},
-                        {"A=B", "x"},
-                        {"", "x"},
-                        {"NUL", std::string{"a\0b", 3}},
+  environment.values = {{"PATH", "/evil"}, {"HOME", "/evil"},
+                        {"TZ", "x"},       {"BUREAU_EXEC_ID", "x"},
+                        {"1X", "x"},       {"A=B", "x"},
+                        {"", "x"},         {"NUL", std::string{"a\0b", 3}},
                         {"FINE", "x"}};
   CHECK(lines(environment) == std::vector<std::string>{"FINE=x"});
 }

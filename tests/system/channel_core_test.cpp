@@ -44,8 +44,7 @@ TEST_CASE_FIXTURE(channel_fixture,
     {platform_id::console, "It is switched off.", "No token.", {}}));
   CHECK(state() == channel_state::disabled);
   CHECK(reason() == "It is switched off.");
-  CHECK_FALSE(
-    channel.configured({platform_id::console, {}, "No token.", {}}));
+  CHECK_FALSE(channel.configured({platform_id::console, {}, "No token.", {}}));
   CHECK(state() == channel_state::waiting_for_config);
   CHECK(reason() == "No token.");
   CHECK(channel.configured({platform_id::console, {}, {}, {"odd"}}));
@@ -88,8 +87,8 @@ TEST_CASE_FIXTURE(channel_fixture,
 TEST_CASE_FIXTURE(channel_fixture, "a summary is a record") {
   auto generation = run();
   for (auto text : {"", "[]", "5", "{"})
-    CHECK_FALSE(channel.tell(
-      news(generation, channel_event::summary_changed, text)));
+    CHECK_FALSE(
+      channel.tell(news(generation, channel_event::summary_changed, text)));
   CHECK(summary() == "{}");
 }
 

@@ -75,8 +75,10 @@ TEST_CASE_FIXTURE(writer_fixture, "what the peer takes goes straight through") {
 }
 
 TEST_CASE_FIXTURE(writer_fixture, "a slow peer is waited for") {
-  sink.steps = {{byte_sink::state::taken, 3, {}}, full,
-                {byte_sink::state::taken, 2, {}}, full};
+  sink.steps = {{byte_sink::state::taken, 3, {}},
+                full,
+                {byte_sink::state::taken, 2, {}},
+                full};
   response_writer writer{sink, options()};
   CHECK_FALSE(writer.write("slowly"));
   CHECK(sink.text == "slowly");

@@ -28,21 +28,22 @@ struct echo_state {
   explicit echo_state(portal_actor::stateful_pointer<echo_state> me)
     : self(me) {}
   portal_actor::behavior_type make_behavior() {
-    return {[this](atom::h_call, const web_call& call) -> caf::result<web_reply> {
-      if (call.path == "/fail")
-        return make_failure(errc::internal, "a secret detail");
-      if (call.path == "/never")
-        return self->make_response_promise<web_reply>();
-      if (call.path == "/large") {
-        web_reply large;
-        large.body = std::string(8u << 20, 'x');
-        return large;
-      }
-      web_reply reply;
-      reply.body =
-        call.method + " " + call.path + "?" + call.query + "|" + call.body;
-      return reply;
-    }};
+    return {
+      [this](atom::h_call, const web_call& call) -> caf::result<web_reply> {
+        if (call.path == "/fail")
+          return make_failure(errc::internal, "a secret detail");
+        if (call.path == "/never")
+          return self->make_response_promise<web_reply>();
+        if (call.path == "/large") {
+          web_reply large;
+          large.body = std::string(8u << 20, 'x');
+          return large;
+        }
+        web_reply reply;
+        reply.body =
+          call.method + " " + call.path + "?" + call.query + "|" + call.body;
+        return reply;
+      }};
   }
 };
 
